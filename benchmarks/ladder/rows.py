@@ -111,7 +111,7 @@ ROWS = (
         CARD, ("surveys", "measure")),
     Row(12, "B", "Tune the kernel before adding streams: unroll, coalesce, watch registers.",
         "differences are written out with their coefficients; launch bounds that do not spill",
-        ("backends/operators/stencils.py:added",
+        ("backends/operators/derivatives.py:added",
         "backends/gpu/sweeps/layouts.py:BlockShape.bounds"), CARD, ("kernels", "unrolled"),
         ("looped", "layouts")),
     Row(13, "B", "Writers that meet need synchronisation or atomic operations.",

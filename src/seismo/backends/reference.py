@@ -33,7 +33,7 @@ from seismo.backends.base import (
     Variant,
     computed_in,
 )
-from seismo.backends.operators.stencils import KernelContext
+from seismo.backends.operators.derivatives import KernelContext
 from seismo.equations.framework.formula import Formula
 
 

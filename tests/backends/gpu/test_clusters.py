@@ -15,7 +15,7 @@ pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
 
 import solver
 from seismo.backends.gpu import code_cache
-from seismo.backends.gpu.resident import cluster_form, program
+from seismo.backends.gpu.resident import cluster_plan, program
 from seismo.backends.gpu.resident.kernel import ClusterKernel
 from seismo.backends.gpu.resident.threads import ClusterError
 from seismo.backends.reference import ReferenceBackend
@@ -88,8 +88,8 @@ def in_clusters(monkeypatch, blocks=None, strips=(3, 2), always=True):
     if blocks:
         monkeypatch.setattr(program, "CLUSTERS", {blocks: 1})
     for name in ("SECOND", "STAGGERED"):
-        costs = getattr(cluster_form, name)
-        monkeypatch.setattr(cluster_form, name, replace(costs, strips=strips))
+        costs = getattr(cluster_plan, name)
+        monkeypatch.setattr(cluster_plan, name, replace(costs, strips=strips))
 
     def make(precision: str):
         backend = simulated(precision)

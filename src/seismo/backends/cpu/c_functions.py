@@ -1,8 +1,8 @@
 """C functions ``void(first, last, parameters, step)``: all the work of the CPU, kept on disk.
 
-Each does its items first <= n < last in one step: the tiles of a sweep, or every n of a body of
-`seismo.backends.kernels`. `parameters` is an address where their arguments are laid out: for a
-sweep as `tiles` says, for a body one after the other (`argument_words`).
+Each does its items first <= n < last in one step: the tiles of a sweep, or every n of a body
+(`seismo.backends.point_kernels`, `row_kernels`). `parameters` is an address where their arguments
+are laid out: for a sweep as `tiles` says, for a body one after the other (`argument_words`).
 
 A function is compiled in one of two ways: it writes its own LLVM code (`written`), or Numba infers
 its types (`typed`). Either takes ``void(int64, int64, uint64, int64)``. Numba's own cache does not

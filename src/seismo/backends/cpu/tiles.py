@@ -22,7 +22,7 @@ import numpy as np
 from llvmlite import ir
 
 from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS, Variant
-from seismo.backends.operators.stencils import KernelContext
+from seismo.backends.operators.derivatives import KernelContext
 from seismo.backends.traced import (
     I32,
     IRArray,

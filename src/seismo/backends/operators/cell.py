@@ -36,11 +36,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from seismo.backends.operators.derivatives import Operators
-from seismo.backends.operators.stencils import (
+from seismo.backends.operators.derivatives import (
     Around,
     KernelContext,
     Neighbours,
+    Operators,
     added,
     midpoint_sum,
     staggered_sum,

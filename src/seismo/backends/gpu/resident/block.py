@@ -6,7 +6,7 @@ addresses of arrays (`Arrays`), whole numbers, and coefficients, each flat.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, islice
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from seismo.backends.gpu.resident.threads import Member, SharedLanes, UnchangedAddress
-from seismo.backends.operators.stencils import KernelContext
+from seismo.backends.operators.derivatives import KernelContext
 from seismo.backends.traced import I32, IRArray, IRValue, choose, loop, repeat, smaller, when
 from seismo.equations.framework.formula import Formula
 
@@ -209,6 +209,56 @@ def context_of(coefficients: dict[str, list], pitch: Any, **of_lane: Any) -> Ker
     return KernelContext(**(unknown | common | coefficients | of_lane))
 
 
+class NotedLanes:
+    """Lanes whose stores are noted and done later, or never: the values stay in registers."""
+
+    def __init__(self, lanes: SharedLanes) -> None:
+        self._lanes = lanes
+        self._stores: list[tuple] = []
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the lanes have."""
+        return getattr(self._lanes, name)
+
+    def store(self, *operands: Any) -> None:
+        """Note a store: address, index, value, mask."""
+        self._stores.append(operands)
+
+    def taken(self) -> list[tuple]:
+        """Return the stores since the last time."""
+        stores = self._stores
+        self._stores = []
+        return stores
+
+
+def march(
+    count: int, half: int, read: Callable[[int], Any], exists: Callable[[int], IRValue],
+    work: Callable[[int, list[Any]], None],
+) -> None:  # fmt: skip
+    """Do some work (row, lanes of the rows around it) in rows that follow one another.
+
+    Rows are written out: what is around a row along z stays in a thread's registers.
+
+    Args:
+        count: of the rows at most, the first of which exists.
+        half: rows on either side of a row that are around it.
+        read: function(row) that reads its lanes, also of the rows around.
+        exists: function(row): whether there is such a row.
+        work: of each row.
+    """
+
+    def further(n: int, rows: list[Any]) -> None:
+        # Half the order behind the row, and the row that completes its stencil.
+        rows = [*rows, read(n + half)]
+        work(n, rows)
+        if n + 1 < count:
+            with when(exists(n + 1)):
+                further(n + 1, rows[1:])
+
+    # The next row only where there is one: nested, one branch in the other.
+    further(0, [read(n) for n in range(-half, half)])
+
+
 class ResidentBlock:
     """A block's part of a plane, as one of its threads works with it.
 
@@ -231,11 +281,6 @@ class ResidentBlock:
         lanes = self.plane.numbers // self.lanes.width
         with loop(member.thread, lanes, self.shape.threads) as n:
             self.lanes.store(member.memory, n * self.lanes.width, zero, None)
-
-    def array_index(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
-        """Return the index of a point in the arrays of fields."""
-        # Fields of a shot follow those of the one before.
-        return member.shot * self.plane.volume + z.wide() * self.plane.stride + x.wide()
 
     def fluxes(self, step: IRValue) -> IRValue:
         """Return the array of the fluxes of layers as a step of second differences finds them."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from seismo.backends.gpu.resident.block import Arrays, ResidentBlock, quotient
+from seismo.backends.gpu.resident.block import Arrays, ResidentBlock, context_of, march, quotient
 from seismo.backends.gpu.resident.cluster_layout import (
     RANK_COLUMNS,
     ROUND_COLUMNS,
@@ -21,6 +21,7 @@ from seismo.backends.gpu.resident.cluster_layout import (
 from seismo.backends.gpu.resident.threads import Member, SharedLanes
 from seismo.backends.gpu.sweeps.lanes import Column
 from seismo.backends.gpu.sweeps.layouts import WARP
+from seismo.backends.operators.derivatives import KernelContext
 from seismo.backends.traced import (
     I32,
     IRArray,
@@ -153,6 +154,47 @@ class ClusterBlock(ResidentBlock):
         """Return the same of a row z of the plane."""
         return self.lane_index(z - member.kept["first"] + member.kept["above"], x)
 
+    def inner_node(
+        self, number: int, x: IRValue, z: IRValue
+    ) -> tuple[IRValue, IRValue]:  # fmt: skip
+        """Return x and z of the node whose medium a point of a kind has."""
+        # The medium of a layer goes on as it is at its inner edge.
+        plane = self.plane
+        stretched = self.shape.kinds[number].stretched
+        return (
+            x.clip(plane.inner_x, plane.inner_x_last) if "x" in stretched else x,
+            z.clip(plane.inner_z, plane.inner_z_last) if "z" in stretched else z,
+        )
+
+    def kept_node(self, member: Member, inner_x: IRValue, inner_z: IRValue) -> IRValue:
+        """Return the index of a node in what shared memory has of the model, in shorter rows."""
+        row = (inner_z - member.kept["model_first"]).wide() * self.plane.model_row
+        return row + (inner_x - self.plane.model_first).wide()
+
+    def context(
+        self, coefficients: dict[str, list], number: int, x: IRValue, z: IRValue, profile: int = 6,
+        **of_lane: Any,
+    ) -> KernelContext:  # fmt: skip
+        """Return what operators see of a lane.
+
+        Args:
+            coefficients: those that `KernelContext` names.
+            number: of the kind of the points.
+            x: of the lane.
+            z: of the lane.
+            profile: numbers of a row of the profile along z.
+            of_lane: its mask, medium and layer memory.
+        """
+        return context_of(
+            coefficients,
+            self.plane.pitch,
+            x=x.wide(),
+            x_table=self.arrays.x_table,
+            x_length=self.plane.x_length,
+            z_row=self.z_profile(z, profile) if "z" in self.shape.kinds[number].stretched else None,
+            **of_lane,
+        )
+
     def memory(self, number: int, member: Member, row: dict[str, IRValue], x: IRValue,
                 z: IRValue) -> dict[str, dict[str, Any]]:  # fmt: skip
         """Return where the layer memory along each stretched axis is."""
@@ -174,42 +216,34 @@ class ClusterBlock(ResidentBlock):
         }
 
     def march(
-        self, number: int, row: dict[str, IRValue], z: IRValue, start: IRValue,
-        fields: Sequence[IRValue], work: Callable[[int, IRValue, list[Column]], None],
+        self, number: int, row: dict[str, IRValue], z: IRValue, start: IRValue, field: IRValue,
+        work: Callable[[int, IRValue, Column], None],
     ) -> None:  # fmt: skip
-        """Do some work (row, index, columns) in rows that follow one another.
-
-        Rows are written out: what is around a row along z stays in its registers.
+        """Do some work (row, index, column of the field) in rows that follow one another.
 
         Args:
             number: of the kind of the points.
             row: columns of the round.
             z: first row.
             start: index of the thread's lane in it.
-            fields: addresses of those of which columns are kept.
-            work: what is done in each row.
+            field: its address.
+            work: of each row.
         """
-        lanes = self.lanes
         pitch = self.plane.pitch
         half = self.shape.half
-        # Half the order behind the first row, and before the one that completes its stencil.
-        queues = [
-            [lanes.read(field, start + n * pitch) for n in range(-half, half)] for field in fields
-        ]
 
-        def further(n: int, queues: list[list[IRValue]]) -> None:
-            i = start + n * pitch
-            columns = [
-                [*queue, lanes.read(field, i + half * pitch)]
-                for queue, field in zip(queues, fields, strict=True)
-            ]
-            work(n, i, [Column(*one) for one in zip(fields, columns, strict=True)])
-            if n + 1 < self.shape.strips[number]:
-                with when(z + (n + 1) < row["z_end"]):
-                    further(n + 1, [column[1:] for column in columns])
+        def read(n: int) -> IRValue:
+            # The address of a row's last neighbour comes from that of the row.
+            beside = half if n >= half else 0
+            return self.lanes.read(field, start + (n - beside) * pitch + beside * pitch)
 
-        # The next row only where there is one: nested, one branch in the other.
-        further(0, queues)
+        march(
+            self.shape.strips[number],
+            half,
+            read,
+            lambda n: z + n < row["z_end"],
+            lambda n, lanes: work(n, start + n * pitch, Column(field, lanes)),
+        )
 
     def z_profile(self, z: IRValue, count: int = 6) -> list[IRValue]:
         """Read what a row's profile begins with: b, a, 1/kappa at nodes and half points, m."""

@@ -16,13 +16,12 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from seismo.backends.gpu.resident.block import BoundFormula, context_of
+from seismo.backends.gpu.resident.block import BoundFormula, NotedLanes
 from seismo.backends.gpu.resident.cluster_block import ClusterBlock
 from seismo.backends.gpu.resident.threads import Member, SharedLanes
 from seismo.backends.gpu.sweeps.lanes import Column
 from seismo.backends.operators.cell import bind
-from seismo.backends.operators.derivatives import Operators
-from seismo.backends.operators.stencils import KernelContext
+from seismo.backends.operators.derivatives import KernelContext, Operators
 from seismo.backends.traced import (
     IRValue,
     smaller,
@@ -104,14 +103,14 @@ class ClusterSteps:
         field = self._block.field(member, READ_FIELD, step)
 
         def update(number: int, row: dict[str, IRValue], x: IRValue, z: IRValue) -> None:
-            def flux(n: int, i: IRValue, columns: list[Column]) -> None:
+            def flux(n: int, i: IRValue, column: Column) -> None:
                 context = self._context(number, member, row, x, z + n, i)
                 # psi <- b psi + a dp/da at half points (Roden & Gedney 2000).
                 for axis in self._block.shape.kinds[number].stretched:
-                    self._operators[number].flux(axis, columns[0], i, context)
+                    self._operators[number].flux(axis, column, i, context)
 
             start = self._block.start(member, x, z)
-            self._block.march(number, row, z, start, [field], flux)
+            self._block.march(number, row, z, start, field, flux)
 
         self._block.rounds(member, 0, update)
 
@@ -124,15 +123,15 @@ class ClusterSteps:
         def update(number: int, row: dict[str, IRValue], x: IRValue, z: IRValue) -> None:
             fluxes = self._flux_queue(number, member, row, x, z)
 
-            def point(n: int, i: IRValue, columns: list[Column]) -> None:
+            def point(n: int, i: IRValue, column: Column) -> None:
                 context = self._context(number, member, row, x, z + n, i)
                 if fluxes is not None:
                     context.memory["z"]["flux"] = fluxes[n]
                 # p(n+1) over p(n-1); in layers d2/da2 p + d/da psi + outer memory.
-                self._updates[number](i, context, written, columns[0], model)
+                self._updates[number](i, context, written, column, model)
 
             start = self._block.start(member, x, z)
-            self._block.march(number, row, z, start, [field], point)
+            self._block.march(number, row, z, start, field, point)
 
         self._block.rounds(member, 1, update)
 
@@ -148,23 +147,16 @@ class ClusterSteps:
     def _context(self, number: int, member: Member, row: dict[str, IRValue], x: IRValue,
                  z: IRValue, i: IRValue) -> KernelContext:  # fmt: skip
         """Return what operators see of a lane."""
-        plane = self._block.plane
-        stretched = self._block.shape.kinds[number].stretched
-        # The medium of a layer goes on as it is at its inner edge.
-        inner_x = x.clip(plane.inner_x, plane.inner_x_last) if "x" in stretched else x
-        inner_z = z.clip(plane.inner_z, plane.inner_z_last) if "z" in stretched else z
-        node = (inner_z - member.kept["model_first"]).wide() * plane.model_row
-        node = node + (inner_x - plane.model_first).wide()
-        return context_of(
+        block = self._block
+        node = block.kept_node(member, *block.inner_node(number, x, z))
+        return block.context(
             self._coefficients,
-            plane.pitch,
-            mask=self._block.mask(x, row["x_end"]),
+            number,
+            x,
+            z,
+            mask=block.mask(x, row["x_end"]),
             medium=i - node,
-            memory=self._block.memory(number, member, row, x, z),
-            x=x.wide(),
-            x_table=self._block.arrays.x_table,
-            x_length=plane.x_length,
-            z_row=self._block.z_profile(z) if "z" in stretched else None,
+            memory=block.memory(number, member, row, x, z),
         )
 
 
@@ -204,21 +196,15 @@ class _FromNode(IRValue):
         return _Node(index - self.then(self.value), self.node.kept, self.node.rows)
 
 
-class _StageLanes:
-    """Lanes for rows that a thread updates side by side.
+class _StageLanes(NotedLanes):
+    """Lanes of rows that a thread updates side by side; part of the model is in shared memory.
 
-    Stores are done later, so that what is read need not wait for them. Of the model some arrays are
-    in shared memory.
+    Stores are done later, so that what is read need not wait for them.
     """
 
-    def __init__(self, lanes: Any) -> None:
-        self._lanes = lanes
-        self._stores: list[tuple] = []
+    def __init__(self, lanes: SharedLanes) -> None:
+        super().__init__(lanes)
         self.kept: list[IRValue] = []  # addresses of coefficients in shared memory
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what the lanes have."""
-        return getattr(self._lanes, name)
 
     def _at(self, source: Any, index: IRValue) -> IRValue:
         if not isinstance(index, _Node):
@@ -236,16 +222,6 @@ class _StageLanes:
     def beside(self, source: Any, index: IRValue, n: int) -> IRValue:
         """Read a lane n points further along x."""
         return self._lanes.beside(source, self._at(source, index), n)
-
-    def store(self, *what: Any) -> None:
-        """Note a store."""
-        self._stores.append(what)
-
-    def taken(self) -> list[tuple]:
-        """Return the stores since the last time."""
-        stores = self._stores
-        self._stores = []
-        return stores
 
 
 class _MemoryOperators(Operators):
@@ -338,16 +314,12 @@ class ClusterStages:
 
     def _node(self, kind: int, member: Member, x: IRValue, z: IRValue) -> _Node:
         """Return the index of a point's node in the arrays of the model."""
-        # The medium of a layer goes on as it is at its inner edge.
-        plane = self._block.plane
-        stretched = self._block.shape.kinds[kind].stretched
-        inner_x = x.clip(plane.inner_x, plane.inner_x_last) if "x" in stretched else x
-        inner_z = z.clip(plane.inner_z, plane.inner_z_last) if "z" in stretched else z
-        # Flat index in the arrays of the card, and in what is kept of them, whose rows are shorter.
-        index = inner_z.wide() * plane.stride + inner_x.wide()
-        kept_row = (inner_z - member.kept["model_first"]).wide() * plane.model_row
-        kept = kept_row + (inner_x - plane.model_first).wide()
-        return _Node(index, kept, (plane.stride, plane.model_row))
+        block = self._block
+        inner_x, inner_z = block.inner_node(kind, x, z)
+        # Flat index in the arrays of the card, and in what is kept of them.
+        index = inner_z.wide() * block.plane.stride + inner_x.wide()
+        kept = block.kept_node(member, inner_x, inner_z)
+        return _Node(index, kept, (block.plane.stride, block.plane.model_row))
 
     def _context(
         self, kind: int, row: dict[str, IRValue], member: Member, x: IRValue, z: IRValue, i: IRValue
@@ -364,23 +336,19 @@ class ClusterStages:
         """
         # Layer memory as other kernels have it: index of the point, then variable by variable.
         j = z.wide() * row["memory_z"] + x.wide() + row["memory"] + member.shot * row["shot"]
-        block = self._block
-        plane = block.plane
         node = self._node(kind, member, x, z)
-        profile = 8 if self._formulas[kind].damped else 6
-        return context_of(
+        return self._block.context(
             self._coefficients,
-            plane.pitch,
-            mask=block.mask(x, row["x_end"]),
+            kind,
+            x,
+            z,
+            8 if self._formulas[kind].damped else 6,
+            mask=self._block.mask(x, row["x_end"]),
             medium=_FromNode(i - node.then(node.value), node),
             packed=row["packed"],
             memory=self._variables(kind, j, row["slot"]),
             j=j,
             slot=row["slot"],
-            x=x.wide(),
-            x_table=block.arrays.x_table,
-            x_length=plane.x_length,
-            z_row=block.z_profile(z, profile) if "z" in block.shape.kinds[kind].stretched else None,
         )
 
     def _variables(self, kind: int, j: IRValue, slot: IRValue) -> list[Column]:

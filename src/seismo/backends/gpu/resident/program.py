@@ -20,14 +20,20 @@ from seismo.backends.base import Step
 from seismo.backends.gpu.arrays import GpuArrays, device_tables
 from seismo.backends.gpu.launch_order import GpuLaunch
 from seismo.backends.gpu.resident.block import Arrays, BoundFormula, reciprocal
-from seismo.backends.gpu.resident.cluster_form import READ, StepForm, forms_of
 from seismo.backends.gpu.resident.cluster_layout import (
     ClusterShape,
     Keeps,
     PlaneNumbers,
     SharedMemory,
 )
-from seismo.backends.gpu.resident.cluster_plan import Dealt, ReceiverRows, cut_rows, deal
+from seismo.backends.gpu.resident.cluster_plan import (
+    READ,
+    Dealt,
+    StepForm,
+    cut_rows,
+    deal,
+    forms_of,
+)
 from seismo.backends.gpu.resident.kernel import ClusterKernel, ResidentKernel, TileKernel, listed
 from seismo.backends.gpu.resident.plane_steps import PlaneRegion, PlaneSteps, recognised, regions_of
 from seismo.backends.gpu.resident.record import (
@@ -54,7 +60,7 @@ from seismo.backends.gpu.resident.tile_layout import (
     tilings,
     turns_of,
 )
-from seismo.backends.gpu.sweeps.layouts import WARP, built_in, inner_nodes
+from seismo.backends.gpu.sweeps.layouts import built_in, inner_nodes
 
 MANY = 64  # shots that fill a card
 CAPABILITY = (9, 0)  # of cards that have clusters
@@ -243,11 +249,11 @@ def _planned(backend: GpuArrays, known: PlaneSteps) -> list[ClusterPlan]:
 
 def _shape_of(known: PlaneSteps, form: StepForm, kept: tuple[int, ...], width: int) -> ClusterShape:
     """Return what a kernel has built in but the margin, with lanes of `width` numbers."""
-    regions = form.passes[-1].regions
+    strips = tuple(form.costs.strips[bool(kind.stretched)] for kind in form.kinds)
+    masked = _is_masked(form.passes[-1].regions, width)
     return ClusterShape(
-        form.costs.threads, 0, known.first.variant.order // 2, form.halo, form.kinds,
-        tuple(map(form.costs.strip, form.kinds)), _is_masked(regions, width),
-        known.profile(width), form.shapes, len(known.fields), len(form.coefficients),
+        form.costs.threads, 0, known.first.variant.order // 2, form.halo, form.kinds, strips,
+        masked, known.profile(width), form.shapes, len(known.fields), len(form.coefficients),
         len(form.memory), known.alternating, kept,
     )  # fmt: skip
 
@@ -281,7 +287,8 @@ def _plans(
     rows = tables.profiles[2].shape[1]
     rows_updated = max(r.z[1] for r in regions) - min(r.z[0] for r in regions)
     # Blocks with receivers get fewer rows, and no cut goes through them if that can be.
-    receivers = ReceiverRows(costs.channel * samples.in_rows(rows), samples.uncut(rows, form.reach))
+    receivers = costs.channel * samples.in_rows(rows)
+    uncut = samples.uncut(rows, form.reach)
     shape = _shape_of(known, form, kept, width)
     # Blocks keep rows of neighbours of those fields that are sent.
     sent = shape.sent if staggered else range(shape.fields)
@@ -296,7 +303,7 @@ def _plans(
         # Too many rows for all blocks together, however they are cut.
         if most < form.halo or count * (most + 2 * form.halo) < rows_updated:
             continue
-        blocks = cut_rows(form.passes, tables, count, form.halo, width, most, keeps, receivers)
+        blocks = cut_rows(form, tables, count, width, most, keeps, receivers, uncut)
         if blocks is None:
             continue
         memory.assign(blocks)
@@ -306,8 +313,7 @@ def _plans(
         record = record_tables(known, samples, form.groups, count, locate)
         if record is None:
             continue
-        warps = costs.threads // WARP
-        dealt = deal(form.passes, form.kinds, memory, costs.heights, warps, width)
+        dealt = deal(form, memory, width)
         turn = costs.barriers + costs.lane * dealt.cost
         # Coefficients that stay in the card's memory are read anew in each step.
         longer = 1.0 + costs.absent * (len(form.kept[0]) - len(kept))

@@ -97,6 +97,11 @@ class TileBlock(ResidentBlock):
         """Return x and z in the arrays of a lane of a row of the tile or beside it."""
         return member.kept["x_first"] + lane * self.lanes.width, member.kept["first"] + row
 
+    def array_index(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
+        """Return the index of a point in the arrays of fields."""
+        # Fields of a shot follow those of the one before.
+        return member.shot * self.plane.volume + z.wide() * self.plane.stride + x.wide()
+
     def mask(self, x: IRValue) -> IRValue | None:
         """Return the numbers of a lane before the end of its row; None where all lanes are full."""
         return self.plane.x_end - x if self.shape.masked else None

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from seismo.backends.gpu.resident.block import context_of
-from seismo.backends.gpu.resident.threads import Member, SharedLanes
+from seismo.backends.gpu.resident.block import NotedLanes, context_of, march
+from seismo.backends.gpu.resident.threads import Member
 from seismo.backends.gpu.resident.tile_block import TileBlock
 from seismo.backends.gpu.resident.tile_layout import PROFILE
 from seismo.backends.gpu.sweeps.lanes import Column
 from seismo.backends.operators.cell import bind
-from seismo.backends.operators.derivatives import Operators
-from seismo.backends.operators.stencils import KernelContext
+from seismo.backends.operators.derivatives import KernelContext, Operators
 from seismo.backends.traced import (
     IRValue,
     choose,
@@ -27,22 +26,6 @@ from seismo.backends.traced import (
 from seismo.equations.framework.formula import SECOND_SLOTS, Formula
 
 COLUMN = 6  # rows of a layer along z that a thread has one after the other
-
-
-class _NotedLanes:
-    """Lanes whose store is noted: what a formula writes stays in registers."""
-
-    def __init__(self, lanes: SharedLanes) -> None:
-        self._lanes = lanes
-        self.noted: IRValue
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what the lanes have."""
-        return getattr(self._lanes, name)
-
-    def store(self, field: Any, index: IRValue, value: IRValue, mask: IRValue | None) -> None:
-        """Note what is stored."""
-        self.noted = value
 
 
 class _PointOperators(Operators):
@@ -73,7 +56,7 @@ class TileSteps:
         self._coefficients = coefficients
         self._registers = registers
         order = 2 * block.shape.half
-        self._noted = _NotedLanes(block.lanes)
+        self._noted = NotedLanes(block.lanes)
         self._update = bind(_PointOperators(self._noted, order, "xz"), formula)
         # Operators of layers along each axis, and without what these add.
         self._lanes = {"x": block.lanes, "z": block.lanes.single()}
@@ -140,15 +123,11 @@ class TileSteps:
                 lanes = self._lanes["z"]
                 return [lanes.read(member.memory, i + k * row) for i, row in sources]
 
-            def further(n: int, rows: list[list[IRValue]]) -> None:
-                rows = [*rows, read(n + half)]
-                columns = (Column(member.memory, one) for one in zip(*rows, strict=True))
+            def point(n: int, rows: list[list[IRValue]]) -> None:
+                columns = (Column(member.memory, list(lanes)) for lanes in zip(*rows, strict=True))
                 work("z", x, z + n, *columns)
-                if n + 1 < COLUMN:
-                    with when(z + (n + 1) < end):
-                        further(n + 1, rows[1:])
 
-            further(0, [read(k) for k in range(-half, half)])
+            march(COLUMN, half, read, lambda n: z + n < end, point)
 
     def update(self, member: Member) -> None:
         """Update all points: p(n+1) over p(n-1), in registers."""
@@ -217,11 +196,12 @@ class TileSteps:
             # p(n-1), p(n) around the row, c^2 dt^2, in the order of the formula.
             operands = (
                 Column(member.memory, [self._registers.read(member, n)]),
-                Column(member.memory, self._around(p, n)),
+                Column(member.memory, p[n : n + 2 * half + 1]),
                 Column(model, [k[n]]),
             )
             self._update(i, context, *operands)
-            self._registers.write(member, n, self._noted.noted)
+            ((_, _, value, _),) = self._noted.taken()
+            self._registers.write(member, n, value)
 
     def _added(self, member: Member, x: IRValue, z: IRValue) -> dict[str, IRValue]:
         """Return what layers add to second derivatives of a lane, 0 outside of these."""
@@ -280,10 +260,6 @@ class TileSteps:
                     begun = block.lanes.begun(lane, numbers)
                     block.lanes.store(member.memory, i, begun, None)
             self._registers.write(member, n, p)
-
-    def _around(self, lanes: list[IRValue], n: int) -> list[IRValue]:
-        """Return those of a column that are around its n-th row."""
-        return lanes[n : n + 2 * self._block.shape.half + 1]
 
     def _in_layer(
         self, axis: str, member: Member, x: IRValue, z: IRValue, memory: dict[str, Any]

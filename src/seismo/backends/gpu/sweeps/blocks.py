@@ -6,7 +6,7 @@ worth it. A launch over many boxes reads a table with a row for each block::
     x, y, z               the block's first point
     x_end, y_end, z_end   behind the last point of its box
     shot, packed          offsets of the shot's fields, and of coefficients kept for some planes
-    memory, memory_y, memory_z, slot   layer memory, as in `operators.stencils.KernelContext`
+    memory, memory_y, memory_z, slot   layer memory, as in `operators.derivatives.KernelContext`
 
 Rows may be an odd number of half lines long (`seismo.grid.decomposition`): every second row then
 has its lines elsewhere, and takes its lanes in turned order (`RowRotation`).

@@ -24,7 +24,7 @@ import numpy as np
 
 from seismo.backends.base import KernelConstants
 from seismo.backends.kernel_cache import kernel_cache
-from seismo.backends.operators.stencils import AXES
+from seismo.backends.operators.derivatives import AXES
 from seismo.errors import DeviceError, StorageError
 
 WARP = 32  # threads that go together

@@ -25,8 +25,7 @@ from seismo.backends.gpu.sweeps.layouts import (
     inner_nodes,
 )
 from seismo.backends.operators.cell import Cell, bind
-from seismo.backends.operators.derivatives import Operators
-from seismo.backends.operators.stencils import AXES, KernelContext
+from seismo.backends.operators.derivatives import AXES, KernelContext, Operators
 from seismo.backends.traced import (
     IRValue,
     repeat,

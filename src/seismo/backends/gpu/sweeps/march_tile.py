@@ -16,8 +16,8 @@ Two planes take turns in shared memory, so that one barrier a plane keeps them a
 Across a layer whose second derivatives are taken at once (`across`) a thread holds its column of
 the field and of the fluxes to come in registers: each row of the layer is read once, and of the
 neighbours' memory none. The rows beside the layer's memory, which see it, are marched through alike
-(`seismo.backends.operators.stencils.across`). At high orders the plane around the points stands in
-shared memory.
+(`seismo.backends.operators.derivatives.across`). At high orders the plane around the points stands
+in shared memory.
 """
 
 from __future__ import annotations
