@@ -8,7 +8,7 @@ import pytest
 import solver
 from seismo.exact import acoustic, metrics
 from seismo.runs.prediction.accuracy import expected_error
-from seismo.runs.prediction.layers.grazing_incidence import GRAZING, grazing_error
+from seismo.runs.prediction.layer_reflections import GRAZING, grazing_error
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

@@ -252,7 +252,7 @@ EQUATION = Equation(
     nanoseconds={"cpu": {2: 8.5, 3: 14.5}},
     bandwidth_share={"gpu": {3: 0.8}},
     # Contacts err about as those of rock whose axis is upright, and as the axes differ
-    # (`seismo.runs.prediction.contacts.turned_rock`).
+    # (`seismo.runs.prediction.contacts.sideways`).
     layered=isotropic.VTI.waves_in_layers.with_further(0.0, 0.0),
     extends="elastic",
 )

@@ -9,7 +9,7 @@ from laws that were measured (`seismo.runs.prediction.contacts.sideways`,
 `seismo.solver.accuracy.stencil`). Contacts of VTI rocks count as those of isotropic ones with the
 same vp and vs: 0.25 % said of 0.24 % measured with epsilon up to 0.2, 0.22 of 0.25 % up to 0.3,
 0.03 of 0.06 % where the anisotropy alone jumps. So do those of TTI rocks, and what their axes
-differ by (`seismo.runs.prediction.contacts.turned_rock`). In one medium, waves go straight from
+differ by (`seismo.runs.prediction.contacts.sideways`). In one medium, waves go straight from
 source to receiver; else the worst direction counts. A prediction is good to a factor of three.
 """
 
@@ -43,9 +43,8 @@ from seismo.runs.prediction.contacts.near_contacts import (
 )
 from seismo.runs.prediction.contacts.sideways import sideways_error
 from seismo.runs.prediction.contacts.stacks import in_layers
-from seismo.runs.prediction.layers.damping import damped_error
-from seismo.runs.prediction.layers.grazing_incidence import GRAZING, grazing_error
-from seismo.runs.prediction.layers.images import images_error
+from seismo.runs.prediction.layer_images import images_error
+from seismo.runs.prediction.layer_reflections import GRAZING, damped_error, grazing_error
 from seismo.runs.prediction.lines import (
     Cause,
     causes_of_features,

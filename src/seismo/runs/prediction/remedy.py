@@ -31,10 +31,10 @@ from seismo.runs.prediction.accuracy import (
     sent_back,
 )
 from seismo.runs.prediction.checks.odd_media import medium_name
-from seismo.runs.prediction.layers.grazing_incidence import GRAZING
-from seismo.runs.prediction.layers.thicker import MOST_TRIED, thicker
+from seismo.runs.prediction.layer_reflections import GRAZING
 from seismo.runs.prediction.lines import WarningLines, percent, rounded_down
 from seismo.runs.prediction.resolution import LayerResolution, of_spacing
+from seismo.runs.prediction.thicker_layers import MOST_TRIED, thicker
 from seismo.runs.resources.speed import order_factor
 from seismo.solver.accuracy.stencil import (
     best_stencil,

@@ -27,14 +27,14 @@ from seismo.runs.prediction.checks.shapes import outlines, percents, radians, ti
 from seismo.runs.prediction.checks.timing import MOMENTS, TIMING, unlike_the_motion
 from seismo.runs.prediction.contacts.near_contacts import near_contacts
 from seismo.runs.prediction.kept_dispersion import kept_dispersion
-from seismo.runs.prediction.layers.thicker import (
+from seismo.runs.prediction.lines import WarningLines, warnings_of_features
+from seismo.runs.prediction.remedy import inaccurate, uncarried
+from seismo.runs.prediction.resolution import LayerResolution
+from seismo.runs.prediction.thicker_layers import (
     absorbing_spacing,
     advised_points,
     longest_wavelength,
 )
-from seismo.runs.prediction.lines import WarningLines, warnings_of_features
-from seismo.runs.prediction.remedy import inaccurate, uncarried
-from seismo.runs.prediction.resolution import LayerResolution
 from seismo.solver.accuracy.stability_monitor import WEAKEST, weakness
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.coefficients import coupling_left

@@ -32,13 +32,13 @@ from seismo.equations.rock.plane_waves import Rock
 from seismo.runs.prediction.contacts.layered_traces import LayeredTraces
 from seismo.runs.prediction.contacts.radiation import radiating_sources
 from seismo.runs.prediction.contacts.scattering import ContactStack, DiscreteStack
+from seismo.runs.prediction.contacts.sideways import turned_error
 from seismo.runs.prediction.contacts.stack_network import LayerSection
 from seismo.runs.prediction.contacts.stacks import (
     layered_waves,
     rows_about,
     stacks,
 )
-from seismo.runs.prediction.contacts.turned_rock import turned_error
 from seismo.solver.accuracy.stencil import PowerLaw
 from seismo.solver.discretization import Discretization
 

@@ -8,7 +8,7 @@ plane waves k = (kx, kz), evanescent ones and near fields included::
     s = F + i M k,    e = exp(i kx x + i kz z),    kz = sqrt((w / c)^2 - kx^2)
 
 What comes back by way of a face is that of ways z to it and from it, with each wave times what the
-layer of the run sends back of it on its grid (`seismo.runs.prediction.layers.waves`). Its energy
+layer of the run sends back of it on its grid (`seismo.runs.prediction.layer_waves`). Its energy
 within the record counts over that of the straight path. So waves that go through to the outer end
 of a layer, as long ones do where its alpha makes it thin for them, count when they are back before
 the run ends. No rays are bent, nor are waves guided or converted; the rocks are those at the face.
@@ -28,8 +28,8 @@ from seismo.acquisition.receivers import paths_of, thinned
 from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.contacts.radiation import strengths
-from seismo.runs.prediction.layers.grazing_incidence import goes_along
-from seismo.runs.prediction.layers.waves import LayerWaves
+from seismo.runs.prediction.layer_reflections import goes_along
+from seismo.runs.prediction.layer_waves import LayerWaves
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.cpml import strength
 

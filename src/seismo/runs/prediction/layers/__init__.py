@@ -1,1 +1,0 @@
-"""The expected error of absorbing layers."""
