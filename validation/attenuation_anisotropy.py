@@ -13,8 +13,7 @@ import acoustic_anisotropy
 import cases
 import numpy as np
 
-from seismo.equations.loss import anisotropic as anisotropic_loss
-from seismo.equations.rock import elastic_constants
+from seismo.equations.rock import anisotropic_loss, elastic_constants
 from seismo.exact import (
     anisotropic,
     metrics,

@@ -19,7 +19,7 @@ import numpy as np
 import scheme_dispersion as box
 
 from seismo.equations.acoustic import tti as acoustic_tti
-from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock.relaxation import Relaxation
 from seismo.scenario import from_dict
 from seismo.solver.discretization import Discretization
 from seismo.solver.simulation import build

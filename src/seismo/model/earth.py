@@ -27,13 +27,13 @@ from seismo.equations.framework.parameters import (
     worth_finding,
 )
 from seismo.equations.framework.registry import PARAMETERS
-from seismo.equations.loss.anisotropic import (
+from seismo.equations.rock.anisotropic_loss import (
     STIFFER,
     loss_numbers,
     scaled,
     shear_share,
 )
-from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock.relaxation import Relaxation
 from seismo.errors import ModelError
 from seismo.grid.grid import Bounds
 from seismo.model.effective.cells import Clamp, Range
@@ -169,7 +169,7 @@ class Earth:
         """Return the qp of media whose bulk modulus (`relaxation`) loses nothing.
 
         With more it would gain energy, and waves could grow. In 2-D it is lambda + mu. In rock that
-        is anisotropic some strain loses nothing (`seismo.equations.loss.anisotropic`).
+        is anisotropic some strain loses nothing (`seismo.equations.rock.anisotropic_loss`).
         """
         with np.errstate(divide="ignore"):
             return medium["qs"] / shear_share(medium, self._dimensions)

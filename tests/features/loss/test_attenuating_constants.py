@@ -7,9 +7,8 @@ import solver
 from seismo import check
 from seismo.equations.framework.parameters import CONSTANTS
 from seismo.equations.framework.registry import equation_for
-from seismo.equations.loss import anisotropic as anisotropic_loss
+from seismo.equations.rock import anisotropic_loss, rock_parameters
 from seismo.equations.rock import elastic_constants as constants
-from seismo.equations.rock import rock_parameters
 from seismo.exact import anisotropic
 from seismo.runs.prediction.accuracy import sent_back
 from seismo.scenario import from_dict

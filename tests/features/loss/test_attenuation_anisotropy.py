@@ -11,7 +11,7 @@ import solver
 from seismo import check
 from seismo.equations.elastic.lossy_tti import losses
 from seismo.equations.framework.registry import EQUATIONS, equation_for
-from seismo.equations.loss import anisotropic as anisotropic_loss
+from seismo.equations.rock import anisotropic_loss
 from seismo.equations.rock import elastic_constants as constants
 from seismo.exact import acoustic, anisotropic, shear
 from seismo.grid.coefficients import MIDPOINT

@@ -6,13 +6,13 @@ import time
 import numpy as np
 import pytest
 
-from seismo.equations.loss.relaxation import (
+from seismo.equations.rock.relaxation import (
     Law,
     Relaxation,
     prescribed,
     warped,
 )
-from seismo.equations.loss.relaxation_fit import fit
+from seismo.equations.rock.relaxation_fit import fit
 from seismo.errors import SeismoError
 
 DECADE = (1.0, 10.0)

@@ -32,8 +32,8 @@ Its variables stand half a step later, in units of q::
     d2p/dt2 = c^2 (div grad p less what its memory lacks)
     xi(n + 1/2) = a_l xi(n - 1/2) + b_l q(n),    A^l acts on [xi(n + 1/2) + xi(n - 1/2)] / 2
 
-(`seismo.equations.loss.memory_variables`). `k` = unrelaxed c^2 dt^2; `y` the number of its loss.
-Under ground that slopes variables remember div u, which is the sum over time of q::
+(`seismo.equations.framework.memory_variables`). `k` = unrelaxed c^2 dt^2; `y` the number of its
+loss. Under ground that slopes variables remember div u, which is the sum over time of q::
 
     p(n + 1) = p(n) - c^2 dt^2 (div u less what its memory lacks)
     xi(n + 1) = a_l xi(n) + b_l div u(n + 1/2)
@@ -51,6 +51,14 @@ from seismo.equations.framework.declaration import (
     LayeredWaves,
     StoredEnergy,
 )
+from seismo.equations.framework.memory_variables import (
+    UNKNOWN,
+    lasting,
+    lossless,
+    pressures_with_loss,
+    strain_source,
+    with_memory,
+)
 from seismo.equations.framework.parameters import QP, VP
 from seismo.equations.framework.sloping_ground import with_pressure_surface
 from seismo.equations.framework.table import (
@@ -60,15 +68,7 @@ from seismo.equations.framework.table import (
     Stage,
     Term,
 )
-from seismo.equations.loss.memory_variables import (
-    UNKNOWN,
-    lasting,
-    lossless,
-    pressures_with_loss,
-    strain_source,
-    with_memory,
-)
-from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock.relaxation import Relaxation
 
 
 def increment(cell):

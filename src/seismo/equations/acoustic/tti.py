@@ -59,8 +59,8 @@ from seismo.equations.framework.table import (
     Physics,
     Stage,
 )
-from seismo.equations.loss.relaxation import Relaxation
 from seismo.equations.rock.elastic_constants import axis_of
+from seismo.equations.rock.relaxation import Relaxation
 from seismo.equations.rock.slow_waves import SlowWaves
 
 COLLAR_POINTS = 16

@@ -11,7 +11,7 @@ Planes z with cells that a contact cuts have a density for each component, where
 `packed` numbers earlier.
 
 Rock that attenuates, where the model gives qp, has the same grid and density
-(`seismo.equations.loss.memory_variables`)::
+(`seismo.equations.framework.memory_variables`)::
 
     dp/dt = -kappa (div v less what its memory lacks)
 
@@ -30,6 +30,12 @@ from seismo.equations.framework.declaration import (
     LayeredWaves,
     StoredEnergy,
 )
+from seismo.equations.framework.memory_variables import (
+    UNKNOWN,
+    lasting,
+    lossless,
+    pressures_with_loss,
+)
 from seismo.equations.framework.parameters import QP, RHO, VP
 from seismo.equations.framework.sloping_ground import with_pressure_surface
 from seismo.equations.framework.table import (
@@ -40,13 +46,7 @@ from seismo.equations.framework.table import (
     Stage,
     Term,
 )
-from seismo.equations.loss.memory_variables import (
-    UNKNOWN,
-    lasting,
-    lossless,
-    pressures_with_loss,
-)
-from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock.relaxation import Relaxation
 
 
 def masses(cell):

@@ -41,6 +41,12 @@ from operator import attrgetter
 import numpy as np
 
 from seismo.equations.framework.declaration import Equation, StoredEnergy
+from seismo.equations.framework.memory_variables import (
+    UNKNOWN,
+    loss,
+    pressures_with_loss,
+    remember,
+)
 from seismo.equations.framework.parameters import (
     DELTA,
     EPSILON,
@@ -55,13 +61,7 @@ from seismo.equations.framework.table import (
     Stage,
     Term,
 )
-from seismo.equations.loss.memory_variables import (
-    UNKNOWN,
-    loss,
-    pressures_with_loss,
-    remember,
-)
-from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock.relaxation import Relaxation
 from seismo.equations.rock.slow_waves import SlowWaves
 
 CURVATURES = ("across", "along")  # the axis of the rock: strains that are remembered

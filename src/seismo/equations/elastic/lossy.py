@@ -2,9 +2,9 @@
 
     rho dv_i/dt = d_j s_ij,    ds_ij/dt = c_ijkl d_k v_l less what the medium remembers
 
-2-D (P-SV) and 3-D, in place of `seismo.equations.elastic.isotropic`, whose grid, density,
-effective media and free surface it has, where the model gives qp or qs. P moduli relax with the
-weights of P waves, shear moduli with those of S waves (`seismo.equations.loss.memory_variables`).
+2-D (P-SV) and 3-D, in place of `seismo.equations.elastic.isotropic`, whose grid, density, effective
+media and free surface it has, where the model gives qp or qs. P moduli relax with the weights of P
+waves, shear moduli with those of S waves (`seismo.equations.framework.memory_variables`).
 
 Model arrays stand on the nodes: unrelaxed c11 dt, c33 dt, `common` = sqrt(c11 c33) dt, `slack` =
 `common` - c13 dt, which is 2 mu dt in one rock and 0 in a fluid, `q` = 1 / (c44 dt), `q66` = 1 /
@@ -17,7 +17,7 @@ are one text for space and for P-SV waves in a plane.
 **VTI rock** has the same equations, fields and formulas, with the rocks of
 `seismo.equations.elastic.isotropic`: c11 and c33 relax with the weights of P waves, c44 and c66
 with those of S waves, and c13 = sqrt(c11 c33) - `slack` with both
-(`seismo.equations.loss.anisotropic`, which tells what quality factors waves then have by
+(`seismo.equations.rock.anisotropic_loss`, which tells what quality factors waves then have by
 direction). Where the model gives qp or qs beside epsilon, delta or gamma, or the five constants
 that stand for them.
 """
@@ -35,14 +35,7 @@ import numpy as np
 from seismo.equations.elastic import isotropic
 from seismo.equations.elastic.formulas import four_nodes
 from seismo.equations.elastic.isotropic import between_nodes
-from seismo.equations.framework.parameters import (
-    QP,
-    QS,
-)
-from seismo.equations.framework.sloping_ground import shear_rate
-from seismo.equations.framework.table import CurvedSurface, IsotropicPlanes, Physics
-from seismo.equations.loss.anisotropic import SHEAR_SHARE, shear_share
-from seismo.equations.loss.memory_variables import (
+from seismo.equations.framework.memory_variables import (
     UNKNOWN,
     CellArrays,
     added,
@@ -58,8 +51,15 @@ from seismo.equations.loss.memory_variables import (
     with_loss,
     with_memory,
 )
-from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.framework.parameters import (
+    QP,
+    QS,
+)
+from seismo.equations.framework.sloping_ground import shear_rate
+from seismo.equations.framework.table import CurvedSurface, IsotropicPlanes, Physics
 from seismo.equations.rock import rock_parameters
+from seismo.equations.rock.anisotropic_loss import SHEAR_SHARE, shear_share
+from seismo.equations.rock.relaxation import Relaxation
 
 
 def isotropic_stress(cell):

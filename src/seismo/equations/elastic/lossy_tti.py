@@ -2,10 +2,10 @@
 
 Fields, interpolation and contacts are those of `seismo.equations.elastic.tti`, where the model
 gives qp or qs besides. With the ratios p and s of complex moduli to unrelaxed ones the stiffness is
-s C + (p - s) v v^T, v the roots of P moduli (`seismo.equations.loss.anisotropic`): S waves lose in
-the proportion of C, and what v projects of a strain loses as P waves do. With the sums Z_l of old
-and new memory variables and Y_l / 2 of both (`seismo.equations.loss.memory_variables`), for normal
-strains e_n and shear strains g_I::
+s C + (p - s) v v^T, v the roots of P moduli (`seismo.equations.rock.anisotropic_loss`): S waves
+lose in the proportion of C, and what v projects of a strain loses as P waves do. With the sums Z_l
+of old and new memory variables and Y_l / 2 of both (`seismo.equations.framework.memory_variables`),
+for normal strains e_n and shear strains g_I::
 
     L_K = sum over l of Ys_l Z_Kl / 2,                             of every strain K
     D   = sum over l of (Yp_l - Ys_l) / 2 sum over K of v_K Z_Kl
@@ -27,9 +27,9 @@ for the loss of all constants, which is exact for shear across flat layers, and 
 **Rock of 21 constants** has the same equations, fields, stages and formulas: the stiffness relaxes
 to s C + (p - s) v v^T, with the ratios p and s of moduli of P and of S waves, and v about the axes
 of the rock the roots of c11, c22, c33 for xx, yy, zz, and 0 for shear strains
-(`seismo.equations.loss.anisotropic`). So P waves along these axes have qp in orthorhombic rock, and
-S waves along them qs. Rocks are given by Thomsen's or Tsvankin's parameters, or by elastic
-constants (`seismo.equations.rock.rock_parameters`), where the model gives qp or qs besides;
+(`seismo.equations.rock.anisotropic_loss`). So P waves along these axes have qp in orthorhombic
+rock, and S waves along them qs. Rocks are given by Thomsen's or Tsvankin's parameters, or by
+elastic constants (`seismo.equations.rock.rock_parameters`), where the model gives qp or qs besides;
 constants are those at the frequency that velocities would be of.
 """
 
@@ -43,13 +43,7 @@ import numpy as np
 
 from seismo.equations.elastic import tti as elastic_tti
 from seismo.equations.elastic.formulas import four_nodes, normal_changes, pairs
-from seismo.equations.framework.parameters import (
-    QP,
-    QS,
-)
-from seismo.equations.framework.table import Physics
-from seismo.equations.loss.anisotropic import SHEAR_SHARE, shear_share
-from seismo.equations.loss.memory_variables import (
+from seismo.equations.framework.memory_variables import (
     UNKNOWN,
     CellArrays,
     at_once,
@@ -62,12 +56,18 @@ from seismo.equations.loss.memory_variables import (
     with_loss,
     with_memory,
 )
-from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.framework.parameters import (
+    QP,
+    QS,
+)
+from seismo.equations.framework.table import Physics
 from seismo.equations.rock import (
     plane_waves,
     rock_parameters,
 )
+from seismo.equations.rock.anisotropic_loss import SHEAR_SHARE, shear_share
 from seismo.equations.rock.elastic_constants import named
+from seismo.equations.rock.relaxation import Relaxation
 
 _SOFTEST = 1e10  # 1 / (c_I dt) of rock is far below, and of a fluid far above (`elastic.FLUID_Q`)
 

@@ -20,7 +20,7 @@ motion along y is not coupled to other motion in the plane of x and z. Wavefront
 Planes z of isotropic rock alone keep one modulus, all others both.
 
 **Rock that attenuates**, where the model gives qs, has the same grid, density and effective media
-(`seismo.equations.loss.memory_variables`)::
+(`seismo.equations.framework.memory_variables`)::
 
     ds/dt = mu (d vy less what its memory lacks)
 
@@ -42,6 +42,13 @@ from seismo.equations.framework.declaration import (
     LayeredWaves,
     StoredEnergy,
 )
+from seismo.equations.framework.memory_variables import (
+    UNKNOWN,
+    loss,
+    remember,
+    with_loss,
+    with_memory,
+)
 from seismo.equations.framework.parameters import (
     CONSTANTS,
     GAMMA,
@@ -57,10 +64,9 @@ from seismo.equations.framework.table import (
     Stage,
     Term,
 )
-from seismo.equations.loss.memory_variables import UNKNOWN, loss, remember, with_loss, with_memory
-from seismo.equations.loss.relaxation import Relaxation
 from seismo.equations.rock import elastic_constants as constants
 from seismo.equations.rock import plane_waves, rock_parameters
+from seismo.equations.rock.relaxation import Relaxation
 
 
 def velocity(cell):

@@ -117,7 +117,7 @@ ParameterFields = dict[str, np.ndarray]  # by name
 VP = Parameter("vp", "P velocity", "m/s", (100.0, 20e3), always=True)
 VS = Parameter("vs", "S velocity", "m/s", (10.0, 20e3), zero="a fluid")
 RHO = Parameter("rho", "density", "kg/m3", (0.0, 30e3))
-# As far as mechanisms are fitted (`seismo.equations.loss.relaxation`).
+# As far as mechanisms are fitted (`seismo.equations.rock.relaxation`).
 LEAST_QUALITY = 5.0  # fits, and the weights' positivity, are made and tested for this Q and more
 _QUALITY = (LEAST_QUALITY, math.inf)
 _WHY = (

@@ -29,7 +29,7 @@ from seismo.equations.framework.table import Physics
 from seismo.errors import ScenarioError
 
 # Folders of `seismo.equations` that equations are made of.
-FRAMEWORK = {"framework", "loss", "rock"}
+FRAMEWORK = {"framework", "rock"}
 
 
 def declared(folders: Iterable[str]) -> dict[str, Equation]:

@@ -1,1 +1,1 @@
-"""Elastic constants of rock and the speeds of its waves."""
+"""Rock: elastic constants, wave speeds, relaxation mechanisms and the loss that they make."""

@@ -399,7 +399,7 @@ def lossy_rock(axes: str) -> Conversion:
     """Return that of `any_rock` with quality factors, and the roots v of P moduli [sqrt(Pa)].
 
     About the axes of the rock v is the root of c11, c22, c33 for xx, yy, zz
-    (`seismo.equations.loss.anisotropic`); it turns as a tensor does.
+    (`seismo.equations.rock.anisotropic_loss`); it turns as a tensor does.
     """
     plain = attenuating(any_rock(axes), QP.name, QS.name)
     indices = "135" if len(axes) == 2 else "123456"

@@ -21,7 +21,7 @@ from seismo.acquisition.spectra import (
     strain_rates,
 )
 from seismo.equations.framework.table import SourceTerm
-from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock.relaxation import Relaxation
 from seismo.features.half_precision.table import (
     STRESS,
     can_be_short,

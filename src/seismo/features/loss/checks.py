@@ -10,9 +10,9 @@ from functools import lru_cache
 import numpy as np
 
 from seismo.equations.framework.registry import lossless
-from seismo.equations.loss.anisotropic import by_direction
-from seismo.equations.loss.relaxation import Law, Relaxation
-from seismo.equations.loss.relaxation_fit import MOST_MECHANISMS, fit
+from seismo.equations.rock.anisotropic_loss import by_direction
+from seismo.equations.rock.relaxation import Law, Relaxation
+from seismo.equations.rock.relaxation_fit import MOST_MECHANISMS, fit
 from seismo.features.contacts.contact import FluidContacts
 from seismo.features.loss.mechanisms import band_of
 from seismo.features.loss.section import section_of

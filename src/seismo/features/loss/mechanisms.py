@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from seismo.acquisition.spectra import dominant_frequency, frequency_bound
-from seismo.equations.loss.relaxation import Law, Relaxation, prescribed
-from seismo.equations.loss.relaxation_fit import fit
+from seismo.equations.rock.relaxation import (
+    Law,
+    Relaxation,
+    prescribed,
+)
+from seismo.equations.rock.relaxation_fit import fit
 from seismo.errors import SeismoError
 from seismo.features.loss.section import section_of
 from seismo.grid.time_step import Clock

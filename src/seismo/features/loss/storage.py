@@ -30,7 +30,7 @@ from seismo.acquisition.sources import PointSource
 from seismo.acquisition.spectra import dominant_frequencies, scale_to, strain_rates
 from seismo.equations.framework.registry import physics_for
 from seismo.equations.framework.table import Physics
-from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock.relaxation import Relaxation
 from seismo.features.contacts.contact import Contact, FluidContacts, contacts_of
 from seismo.features.loss.section import section_of
 from seismo.grid.grid import Grid

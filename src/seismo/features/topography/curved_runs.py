@@ -17,7 +17,7 @@ from seismo.equations.framework.sloping_ground import (
     on_ground,
     with_slopes,
 )
-from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock.relaxation import Relaxation
 from seismo.features.topography.rows import Topography
 from seismo.grid.coefficients import midpoint_pairs
 from seismo.grid.decomposition import Subdomain

@@ -15,7 +15,7 @@ grow as p and s do together. To first order about those of the sources' dominant
     i w s(w) = p(w) dR/dp + s(w) dR/ds
 
 of two channels, which relax as the mechanisms of the run do, step by step
-(`seismo.equations.loss.memory_variables`). The next order is of 1/Q^2.
+(`seismo.equations.framework.memory_variables`). The next order is of 1/Q^2.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.equations.framework.table import Term
-from seismo.equations.loss.anisotropic import loss_numbers
-from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock.anisotropic_loss import loss_numbers
+from seismo.equations.rock.relaxation import Relaxation
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import ON_GRID, RADIUS, PointsByField, joined_by_field
 from seismo.solver.discretization import Discretization

@@ -17,7 +17,7 @@ a sharper kernel is used (`seismo.model.effective.column`).
 Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3), moduli (Pa).
 
 **Losses.** Media that attenuate have complex moduli M (1 - sum Y_l w_l / (w_l + i w)), with Y_l
-nearly proportional to y (`seismo.equations.loss.relaxation`). What a cell of several media has
+nearly proportional to y (`seismo.equations.rock.relaxation`). What a cell of several media has
 follows from the averages by the correspondence principle. To first order in 1/Q that is, of each
 stiffness,
 
@@ -42,7 +42,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from seismo.equations.loss.anisotropic import STIFFER
+from seismo.equations.rock.anisotropic_loss import STIFFER
 from seismo.grid.grid import Bounds, CellSizes, moved
 from seismo.model.effective import (
     column,

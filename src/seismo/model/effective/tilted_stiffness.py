@@ -20,8 +20,8 @@ about the normal of the contact, turned back. c44 and c55 between nodes have the
 indices.
 
 Rock that attenuates has besides the roots v of its P moduli, sqrt(c11), sqrt(c11), sqrt(c33) for
-xx, yy, zz about its axis (`seismo.equations.loss.anisotropic`). Stresses v that act everywhere in
-a stack leave it with the stress
+xx, yy, zz about its axis (`seismo.equations.rock.anisotropic_loss`). Stresses v that act everywhere
+in a stack leave it with the stress
 
     v_N = C_NN <C_NN^-1 v_N>,   v_T = <v_T - C_TN C_NN^-1 v_N> + <C_TN C_NN^-1> v_N
 """

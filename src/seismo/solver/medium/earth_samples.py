@@ -14,7 +14,7 @@ import numpy as np
 from seismo.acquisition.locator import Projection, level_of
 from seismo.equations.framework.parameters import Conversion
 from seismo.equations.framework.table import Physics
-from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock.relaxation import Relaxation
 from seismo.errors import ModelError, ScenarioError
 from seismo.features import acting
 from seismo.grid.coordinates import VerticalCoordinate

@@ -18,8 +18,8 @@ from seismo.acquisition.sources import PointSource
 from seismo.acquisition.trace_processing import add_dispersion
 from seismo.backends.base import Backend, Launch
 from seismo.backends.point_kernels import amount, inject
+from seismo.equations.framework.memory_variables import relaxed
 from seismo.equations.framework.table import Field, SourceTerm
-from seismo.equations.loss.memory_variables import relaxed
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import Points

@@ -10,8 +10,8 @@ import numpy as np
 
 from seismo.acquisition.sources import PointSource
 from seismo.equations.framework.parameters import VP
-from seismo.equations.loss.anisotropic import SHEAR_SHARE
-from seismo.equations.loss.relaxation import SHEAR_PART
+from seismo.equations.rock.anisotropic_loss import SHEAR_SHARE
+from seismo.equations.rock.relaxation import SHEAR_PART
 from seismo.grid.grid import AXES
 from seismo.model.effective.cells import tensor
 from seismo.runs.prediction.checks.thin_bodies import thin_fluids

@@ -4,7 +4,7 @@
 
 C: unrelaxed stiffness (Pa); e_J strain rates and xi^l_J memory variables (1/s), which stand where
 e_J does, at t = n dt; A^l = Y_l C, with weights Y_l for P and for S moduli
-(`seismo.equations.loss.relaxation`). The variables know of no material (Kristek & Moczo 2003), so
+(`seismo.equations.rock.relaxation`). The variables know of no material (Kristek & Moczo 2003), so
 that nothing has to be averaged where media meet. A step (Cayley, second order, stable by itself):
 
     xi(n + 1) = a_l xi(n) + b_l e(n + 1/2),    A^l acts on [xi(n + 1) + xi(n)] / 2
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from seismo.equations.framework.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage
-from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock.relaxation import Relaxation
 
 _POWERS = ("constant", "linear", "quadratic")
 

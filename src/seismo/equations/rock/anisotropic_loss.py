@@ -1,7 +1,7 @@
 """How transversely isotropic rock loses energy: its moduli as qp and qs have them relax.
 
 About the axis of the rock, with the ratios p(w) and s(w) of complex moduli of P and of S waves to
-unrelaxed ones (`seismo.equations.loss.relaxation`)::
+unrelaxed ones (`seismo.equations.rock.relaxation`)::
 
     c11 p,   c33 p,   c44 s,   c66 s,   c13 -> g p - (g - c13) s,    g = sqrt(c11 c33)
 
@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 
 from seismo.equations.framework.parameters import CONSTANTS
-from seismo.equations.loss.relaxation import SHEAR_PART, Relaxation
 from seismo.equations.rock import elastic_constants, plane_waves
+from seismo.equations.rock.relaxation import SHEAR_PART, Relaxation
 
 STIFFER = 1e-5  # relative change of moduli by which losses are told
 SHEAR_SHARE = "shear_share"  # name by which its extremes are known (`Physics.derived`)

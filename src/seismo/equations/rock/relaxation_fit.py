@@ -18,7 +18,12 @@ from itertools import pairwise
 import numpy as np
 
 from seismo.equations.framework.parameters import LEAST_QUALITY
-from seismo.equations.loss.relaxation import Law, Relaxation, as_tuples, warped
+from seismo.equations.rock.relaxation import (
+    Law,
+    Relaxation,
+    as_tuples,
+    warped,
+)
 from seismo.errors import SeismoError
 
 MOST_MECHANISMS = 8

@@ -1,1 +1,0 @@
-"""Relaxation mechanisms and laws of attenuation."""
