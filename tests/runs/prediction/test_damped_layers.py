@@ -25,9 +25,9 @@ CASES = [
     (FORCE, "displacement", "gaussian_derivative", "absorbing", None, 0.01658),
     (EXPLOSION, "displacement", "gaussian_derivative", "free_surface", None, 0.00701),
     (EXPLOSION, "acceleration", "ricker", "absorbing", None, 0.00068),
-    (FORCE, "velocity", "ricker", "free_surface", 0.0075, 0.00268),
-    (FORCE, "displacement", "gaussian_derivative", "absorbing", 0.0075, 0.01881),
-    (EXPLOSION, "displacement", "gaussian_derivative", "free_surface", 0.0075, 0.00837),
+    (FORCE, "velocity", "ricker", "free_surface", 0.0075, 0.00233),
+    (FORCE, "displacement", "gaussian_derivative", "absorbing", 0.0075, 0.01748),
+    (EXPLOSION, "displacement", "gaussian_derivative", "free_surface", 0.0075, 0.00728),
 ]
 CASE_NAMES = ("source", "quantity", "wavelet", "top", "damping", "found")
 
