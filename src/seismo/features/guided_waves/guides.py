@@ -82,7 +82,7 @@ REFINED = 0.05
 # many points of a layer, and later, beside beds apart and beside stacks of them, whose means layers
 # at the sides have (`seismo.features.guided_waves.side_layers`). Beds with a mean jump from node to
 # node of up to so much are seams, beside which nothing grows before `BEDS_HARMLESS` steps.
-SEAM = 0.12
+SEAM = 0.1
 LATE_OF_SEAMS = 0.0075  # everywhere in a layer, from `HARMLESS` steps on
 EARLY_OF_BEDS = 0.004  # without a trial
 OF_BEDS = 0.01
