@@ -1,8 +1,8 @@
-"""A run of another program as it becomes a scenario: sections, remarks, and what is left out.
+"""A run of another program as it becomes a scenario: sections, remarks, and omissions.
 
 The text is YAML with a comment on every section that needs one. On top of it stand, line by line,
-what the other program's input has and the scenario does not, each with its reason. The program is
-recognised by what its input holds, in the order of the table of formats.
+the parts of the input that the scenario lacks, each with its reason. The program is
+recognised by its input, in the order of the table of formats.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class ConvertedRun:
         program: that the input is of.
         sections: of the scenario, by key.
         remarks: comments on sections, by key.
-        left_out: what is not carried over: file and line with the text, and the reason.
+        left_out: omissions: file and line with the text, and the reason.
         side_files: contents of files beside the scenario, by name.
-        is_altered: whether the earth or a source is another one by what is not carried over.
+        is_altered: whether omissions alter the earth or a source.
     """
 
     source: Path

@@ -8,8 +8,8 @@ burial depth in m below the surface. Files of stations alone have no locations, 
     #Network|Station|Latitude|Longitude|Elevation|SiteName|StartTime|EndTime
     #Network|Station|Location|Channel|Latitude|Longitude|Elevation|Depth|Azimuth|...    of channels
 
-Without the first line columns are those of the services, by their number. Depths are burial depths
-in m. Lines of other times and channels of a place are read once.
+Without the first line columns are as the services have them, by their number. Depths are burial
+depths in m. Lines of other times and channels of a place are read once.
 
 *QuakeML*, by ObsPy: the preferred moment tensor, or the angles of a nodal plane.
 """

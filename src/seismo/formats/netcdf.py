@@ -1,11 +1,11 @@
 """Models in NetCDF files: of the IRIS Earth Model Collaboration, of UCVM, or in metres.
 
     depth, latitude, longitude      in any order, of any names that say so, depths in m or km
-    z, y, x                         in m or km: those of the grid, or of a reference system (`crs`)
+    z, y, x                         in m or km: of the grid, or of a reference system (`crs`)
 
 Depths need not be even. Values are missing where the attributes say so (`_FillValue`,
 `missing_value`), where they are NaN, and where they are 99999, as in models of that collaboration.
-Classic files are read by scipy, those of version 4 by h5netcdf; only what a grid needs is read.
+Classic files are read by scipy, files of version 4 by h5netcdf; only the region of a grid is read.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from seismo.scenario.gridded_parts import VolumePart
 from seismo.scenario.python_data import LENGTHS, TIMES
 
 _MISSING = 99999.0
-_NAMES = {  # of coordinates, by what they are
+_NAMES = {  # of coordinates, by their kind
     "longitude": ("longitude", "lon", "degrees_east", "degree_east"),
     "latitude": ("latitude", "lat", "degrees_north", "degree_north"),
     "x": ("x", "easting", "utm_x", "x_utm", "projection_x_coordinate"),
@@ -108,7 +108,7 @@ def open_netcdf(path: Path, variables: Mapping[str, Any] | None = None) -> Itera
 
     Args:
         path: of the file.
-        variables: specifications of those that are going to be read, by the scenario's keys.
+        variables: specifications of the variables to be read, by the scenario's keys.
 
     Raises:
         ModelError: it is no NetCDF file, or something of it is stored in other files.
@@ -205,7 +205,7 @@ def axis_of(
 
     Args:
         dataset: of xarray.
-        kind: what the axis is.
+        kind: of the axis.
         name: of its dimension.
         section: of the scenario, which says where depths grow to; None without depths.
         path: of the file.

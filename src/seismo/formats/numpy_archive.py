@@ -1,4 +1,4 @@
-"""Arrays of a run with Deepwave, Devito or the like, in one .npz: model, places, wavelets.
+"""Arrays of a run with Deepwave, Devito or the like, in an .npz: model, places, wavelets.
 
     vp, (vs, rho, qp, qs)   the model, along axes such as z, x
     spacing                 of its points in m: one number, or one an axis
@@ -7,7 +7,7 @@
     wavelet, dt             (time) samples and their interval in s; dt_s, dt_ms say the unit
     nt or duration          optional: samples, or s, of the run
 
-Names that these programs have for them are taken, too, and say what differs between them:
+Names that these programs have for them are taken, too, and tell the differences between them:
 
     Deepwave    source_locations, receiver_locations: indices, whole numbers or not;
                 source_amplitudes (shot, source, time): dt in s, s = -samples (its setup of a
@@ -15,7 +15,7 @@ Names that these programs have for them are taken, too, and say what differs bet
     Devito      src_coordinates, rec_coordinates, src_data (time, source): places that fire
                 together; no units of its own: with velocities in km/s and m its dt is in ms
 
-Such programs add the samples to one point of their grid as s of (1/vp^2) p_tt - lap p = s: a
+Such programs add the samples to a point of their grid as s of (1/vp^2) p_tt - lap p = s: a
 pressure source whose amplitude is the volume of a cell.
 """
 
@@ -62,7 +62,7 @@ class ArrayLayout:
         shape: points.
         spacing: of the points in m.
         origin: of the first point in m.
-        indexed: whether places are indices; None: those that are whole numbers.
+        indexed: whether places are indices; None: whole numbers are.
     """
 
     axes: str
@@ -335,7 +335,7 @@ def _add_model(
     if units is None:
         units = "km/s" if largest < _SLOW else "m/s"
         run.remark("model", f"Assumed: velocities are in {units}, the largest is {largest:g}.")
-    # A sample is one point of those programs' grids.
+    # A sample is a point of the grids of these programs.
     section: dict[str, Any] = {"type": "file", "interpolation": "cells"}
     for name in _PROPERTIES:
         if name not in arrays:

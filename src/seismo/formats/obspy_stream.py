@@ -47,7 +47,7 @@ from seismo.output.export.selection import (
 from seismo.output.run_directory.atomic_file import HiddenFile, plain_name
 from seismo.output.run_results import RunResults
 
-SEISMIC = (*QUANTITIES, "pressure")  # what has codes of channels
+SEISMIC = (*QUANTITIES, "pressure")  # quantities with codes of channels
 LETTERS = CodeLengths(2, 5, 2)  # of miniSEED 2
 _UNITS = {"m/s": "M/S", "m": "M", "m/s^2": "M/S**2", "Pa": "PA", "rad/s": "RAD/S"}  # of StationXML
 _WORDS = {"M/S": "velocity", "M": "displacement", "M/S**2": "acceleration", "PA": "pressure",
@@ -106,7 +106,7 @@ def stream_of_all(
 def inventory_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any:
     """Return an ``obspy.Inventory`` of the stations, with sites of their list.
 
-    Elevations are those of the ground of the run, over flat ground of the station list.
+    Elevations are of the ground of the run, over flat ground of the station list.
 
     Its responses are 1: samples are in SI units. All is open from the first sample on.
 
@@ -157,7 +157,9 @@ def miniseed(selection: ExportSelection) -> FilesOfFormat:
             yield ExportFile.of_bytes(selection.file_name(words, suffix=".xml"), data.getvalue())
 
 
-def _channel(module: Any, recording: Recording, one: Seismogram, described: dict[str, Any]) -> Any:
+def _channel(
+    module: Any, recording: Recording, trace: Seismogram, described: dict[str, Any]
+) -> Any:
     unit = _UNITS[recording.unit]
     sensitivity = module.InstrumentSensitivity(
         value=1.0, frequency=1.0, input_units=unit, output_units=unit,
@@ -169,7 +171,7 @@ def _channel(module: Any, recording: Recording, one: Seismogram, described: dict
     )
     response = module.Response(instrument_sensitivity=sensitivity, response_stages=[stage])
     return module.Channel(
-        one.channel, one.name.location, **described, azimuth=one.azimuth, dip=one.dip,
+        trace.channel, trace.name.location, **described, azimuth=trace.azimuth, dip=trace.dip,
         sample_rate=1.0 / recording.interval,
         response=response,
     )  # fmt: skip
@@ -331,7 +333,7 @@ def _sac_event(recording: Recording) -> dict[str, Any]:
             "evlo": float(nearest_turn(source["longitude"], 0.0)),
             "evla": source["latitude"],
         }
-    if (tensor := tensor_of(source)) is not None and "y" in source:  # in 2-D it is one per metre
+    if (tensor := tensor_of(source)) is not None and "y" in source:  # in 2-D it is per metre
         header |= {"mag": magnitude_of(scalar_moment(tensor)), "imagtyp": "imw"}
     if "z" in source:
         depth = source.get("depth", source["z"] - ground(recording.results))
@@ -339,14 +341,14 @@ def _sac_event(recording: Recording) -> dict[str, Any]:
     return header
 
 
-def _sac_channel(one: Seismogram) -> dict[str, Any]:
+def _sac_channel(trace: Seismogram) -> dict[str, Any]:
     header = {
-        "kstnm": one.name.station,
-        "knetwk": one.name.network,
-        "khole": one.name.location,
-        "kcmpnm": one.channel,
-        "cmpaz": one.azimuth,
-        "cmpinc": None if one.dip is None else 90.0 + one.dip,  # from the vertical
+        "kstnm": trace.name.station,
+        "knetwk": trace.name.network,
+        "khole": trace.name.location,
+        "kcmpnm": trace.channel,
+        "cmpaz": trace.azimuth,
+        "cmpinc": None if trace.dip is None else 90.0 + trace.dip,  # from the vertical
     }
     return {key: value for key, value in header.items() if value not in (None, "")}
 

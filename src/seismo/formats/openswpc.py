@@ -3,10 +3,10 @@
     'top_of_layer.grd'  rho  vp  vs  qp  qs  n      g/cm3, km/s; n is of no use here
 
 Each grid (NetCDF) has the depth in m of the top of a layer at longitudes and latitudes, the first
-that of the ground. A layer begins nowhere above the top of one before it, and reaches down to the
-next, however deep that is; some may be missing at a place. The grid of a run is flat, and depths
-count from its ground, as with `topo_flatten` of OpenSWPC: neither topography nor sea is kept.
-Depths are interpolated linearly, where OpenSWPC takes cubic polynomials.
+that of the ground. A layer begins nowhere above the top of a layer before it, and reaches down to
+the next, however deep that is; layers may be missing at a place. The grid of a run is flat, and
+depths count from its ground, as with `topo_flatten` of OpenSWPC: neither topography nor sea is
+kept. Depths are interpolated linearly, where OpenSWPC takes cubic polynomials.
 """
 
 from __future__ import annotations

@@ -31,14 +31,14 @@ from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import TraceSet
 from seismo.scenario.sections.grid import ground_of
 
-NO_NETWORK = "XX"  # of receivers without one; FDSN keeps the code for tests
+NO_NETWORK = "XX"  # of receivers without a network; FDSN keeps the code for tests
 NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)  # of t = 0 where the scenario has no event
 _BANDS = ((5000, "J"), (1000, "F"), (250, "C"), (80, "H"), (10, "B"), (1.05, "M"),
           (0.95, "L"), (0.1, "V"), (0.01, "U"), (0.0, "W"))  # least rate (Hz), code  # fmt: skip
 _INSTRUMENTS = {"pressure": "D", "rotation": "J", "acceleration": "N", "displacement": "Y"}
 _SYNTHETIC = "X"
 _HYDROPHONE = "H"
-_HYPOCENTRE = "hypocentre_"  # what columns of a fault begin with
+_HYPOCENTRE = "hypocentre_"  # beginning of columns of a fault
 _ROUND = 1e-9  # relative: rates such as 1 / 0.0125 s are on one side of a limit
 
 
@@ -118,7 +118,7 @@ class Recording:
         """Sampling interval in s.
 
         Raises:
-            ScenarioError: there is one sample only.
+            ScenarioError: there is a single sample.
         """
         time = self.traces.time
         if len(time) < 2:
@@ -173,10 +173,10 @@ class Recording:
             if len(code) > most
         ]
         if long:
-            some = ", ".join(dict.fromkeys(long[:3]))
+            named = ", ".join(dict.fromkeys(long[:3]))
             raise ScenarioError(
-                f"receivers {self.traces.name}: {format_name} cannot hold the {some}; give shorter "
-                "codes NET.STA.LOC"
+                f"receivers {self.traces.name}: {format_name} cannot hold the {named}; give "
+                "shorter codes NET.STA.LOC"
             )
 
     def _refuse_equal_names(self) -> None:
@@ -193,7 +193,7 @@ class Recording:
     def position(self, receiver: int) -> dict[str, float]:
         """Return latitude, longitude (degrees), elevation and depth (m) of a receiver.
 
-        Without topography elevations are those of the station list, 0 without one.
+        Without topography elevations are of the station list, else 0.
 
         Raises:
             ScenarioError: receivers have no longitude and latitude.
@@ -265,7 +265,7 @@ def recordings(
     """Return each selected recording with the words that distinguish its files.
 
     Args:
-        selection: what is exported.
+        selection: receiver sets, shots and quantities.
         allowed: quantities that the format has room for, all of them if None; others are left out.
 
     Raises:

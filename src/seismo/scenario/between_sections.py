@@ -1,7 +1,7 @@
 """Rules between sections of a scenario: equation, geometry, faces, positions, names, surveys.
 
 They take a `Draft`, in which unreadable parts are None, so that a misspelt key in one place does
-not hide a source outside the grid in another. Rules of one section stand beside it.
+not hide a source outside the grid in another. Rules within a section stand beside it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BOTH = "says what z says: leave one of both out"
 
 
 _MOST_POINTS = 1e12  # more than any machine holds
-_MOST_ALONG = 1e7  # points of one axis, which are listed one by one
+_MOST_ALONG = 1e7  # points of an axis, which are listed singly
 _FARTHEST = 1e9  # spacings from zero to the origin: numbers of 16 digits keep 7 behind the point
 
 
@@ -99,11 +99,12 @@ def _faces(boundaries: Boundaries, dimensions: int | None) -> Mistakes:
         if getattr(boundaries, face) == "free_surface":
             problem = "only the top can be a free surface; use absorbing, rigid or periodic"
             yield Mistake(("boundaries", face), problem)
-    for one, other in (("top", "bottom"), ("x_min", "x_max"), ("y_min", "y_max")):
-        if (getattr(boundaries, one) == "periodic") != (getattr(boundaries, other) == "periodic"):
-            lone, partner = (one, other) if getattr(boundaries, one) == "periodic" else (other, one)
+    for first, last in (("top", "bottom"), ("x_min", "x_max"), ("y_min", "y_max")):
+        if (getattr(boundaries, first) == "periodic") != (getattr(boundaries, last) == "periodic"):
+            is_first = getattr(boundaries, first) == "periodic"
+            periodic, partner = (first, last) if is_first else (last, first)
             yield Mistake(
-                ("boundaries", lone),
+                ("boundaries", periodic),
                 f"periodic needs its opposite face too: set {partner}: periodic",
             )
     if dimensions == 2:

@@ -344,7 +344,7 @@ def load(scenario: ScenarioInput) -> Scenario:
 
     Args:
         scenario: the path of its YAML file; or nested dicts and lists with the keys of the YAML,
-            where relative paths begin at the working directory; or one that is loaded already.
+            where relative paths begin at the working directory; or a loaded scenario.
 
     Raises:
         ScenarioError: with every mistake, or where the file cannot be read.
@@ -391,12 +391,12 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
     Raises ScenarioError with every mistake of the document.
     """
     if not isinstance(document.data, dict):
-        what = "empty" if document.data is None else "not a mapping of keys to values"
+        content = "empty" if document.data is None else "not a mapping of keys to values"
         name = document.name or "scenario"
         if isinstance(document.data, str) and (problem := tight(document.data)):
             raise ScenarioError(f"{name}: {problem}")
         raise ScenarioError(
-            f"{name}: {what}: a scenario begins like 'physics: elastic'; see 'seismo new'"
+            f"{name}: {content}: a scenario begins like 'physics: elastic'; see 'seismo new'"
         )
     document.data = plain(document.data)  # the caller may change its own
     try:
@@ -456,8 +456,8 @@ def filled(
     """Return a faulty scenario with fillers, and the paths of these; None where it has no grid.
 
     Args:
-        document: what was read.
-        mistakes: beside those of the document.
+        document: as it was read.
+        mistakes: beside the mistakes of the document.
         base: the scenario's folder.
     """
     # A key that nobody knows may have been meant to move the grid, or to be one of its sections.

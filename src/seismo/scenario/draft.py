@@ -1,7 +1,7 @@
 """Drafts: the parts of a scenario that could be read, for rules between its keys.
 
 A draft stands for a sound scenario, too, so that each rule is written once. A section's rules stand
-beside the section, those between several in `seismo.scenario.between_sections`.
+beside the section, rules between several in `seismo.scenario.between_sections`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Draft:
     read.
 
     Attributes:
-        others: all other sections, such as those of features, by their keys.
+        others: all other sections, such as sections of features, by their keys.
         written: keys of all sections, readable or not.
         required: parameters that the equation has to take, as far as the model can be read.
     """

@@ -1,4 +1,4 @@
-"""Parts of the earth model with samples at points, from files of one or of several properties.
+"""Parts of the earth model with samples at points, from files or a random medium.
 
 Keys of parameters, which equations declare, are added to the sections of all parts here.
 
@@ -126,7 +126,7 @@ class FileSpacing(AlongAxes):
 _SPACING = WrapValidator(partial(same_on_all_axes, FileSpacing | None))
 SampleSpacing = Annotated[FileSpacing | None, _SPACING, ONE_LENGTH]
 FORMATS = {**suffixes("array"), **suffixes("traces")}  # by suffix, else raw
-OTHERS = {  # by suffix: what none of these is, and how NumPy gets at the values
+OTHERS = {  # by suffix: other kinds of files, and how NumPy gets at the values
     ".npz": ("an archive of arrays", 'numpy.load("{path}")["{name}"]'),
     ".txt": ("a text", 'numpy.loadtxt("{path}")'),
     ".csv": ("a text", 'numpy.loadtxt("{path}", delimiter=",")'),

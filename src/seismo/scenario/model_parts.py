@@ -111,7 +111,7 @@ def ends_of(parameter: Parameter, module: str) -> tuple[type[ScenarioSection], A
 MOST_POINTS = 1000  # of an outline: every point of the grid is compared with each
 OutlinePoint = tuple[Length, Length]
 COLUMNS = (VP, VS, RHO)  # of tables, after the depth
-QUALITY_COLUMNS = (QP, QS)  # after those, if any
+QUALITY_COLUMNS = (QP, QS)  # after `COLUMNS`, if any
 
 
 def headings(columns: Iterable[Parameter]) -> str:
@@ -287,7 +287,7 @@ class InterfacePart(ChangingPart):
     @model_validator(mode="after")
     def _goes_on(self) -> InterfacePart:
         _enough(self.points, 2)
-        if any(one[0] >= other[0] for one, other in pairwise(self.points)):
+        if any(point[0] >= following[0] for point, following in pairwise(self.points)):
             raise ValueError("points must be listed with x increasing; a polygon may turn back")
         return self
 

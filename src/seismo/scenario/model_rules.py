@@ -1,4 +1,4 @@
-"""Rules of the model: one rock in each part, every property everywhere, layers in order."""
+"""Rules of the model: a single rock in each part, every property everywhere, layers in order."""
 
 from __future__ import annotations
 

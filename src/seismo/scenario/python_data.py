@@ -1,7 +1,7 @@
 """Arrays that scenarios from Python hold: of NumPy's, of xarray's with their coordinates.
 
-They are not copied. Of an array the scenario as text keeps its shape, type and SHA-256, which are
-what two scenarios, checkpoints and results are compared by; its values have to be given again.
+They are not copied. Of an array the scenario as text keeps its shape, type and SHA-256, by which
+scenarios, checkpoints and results are compared; its values have to be given again.
 
 Changes of a scenario in Python: values by the paths of their keys, put into its plain data.
 """
@@ -125,10 +125,10 @@ def _digest(samples: np.ndarray) -> str:
 def _labelled(value: Any) -> tuple[np.ndarray, dict[str, Any]]:
     """Return the values of an array in the machine's byte order, and what its labels say.
 
-    Axes of one point are left out, and axes along which coordinates fall turned round.
+    Axes of a single point are left out, and axes along which coordinates fall turned round.
 
     Raises:
-        ValueError: coordinates are not regular, some are missing, or a unit is not known.
+        ValueError: coordinates are not regular or missing, or a unit is not known.
     """
     samples = np.asarray(value)
     if samples.dtype.kind in _KINDS:
@@ -220,7 +220,7 @@ def path_of(key: object) -> KeyPath:
 def put(data: Any, path: KeyPath, value: Any) -> Mistake | None:
     """Put a value into plain `data`, below keys made where there are none; None takes a key away.
 
-    Returns what stands in the way.
+    Returns the obstacle, if any.
     """
     for depth, key in enumerate(path):
         if problem := _obstacle(data, key):

@@ -2,7 +2,7 @@
 
 A section is plain data that never changes after it was validated. Its numbers are declared as
 ``Length``, ``Velocity`` and so on: the annotation parses units, checks the range and tells the JSON
-schema and the reference what it accepts, so that each of these facts is written once. Values that
+schema and the reference the values that it accepts, so that each fact is written once. Values that
 may be left to the program accept the word ``auto``.
 """
 
@@ -70,7 +70,7 @@ class OrAuto:
 class AutoOrCount:
     """Annotation of a whole number from 1 on that may be left to the program: ``auto``.
 
-    With a `length` it is a list of so many, with `choices` one of them.
+    With a `length` it is a list of so many, with `choices` a member of them.
     """
 
     length: int = 0
@@ -121,7 +121,7 @@ class Suggestion:
     Attributes:
         text: end of a message, such as "; did you mean 'top'?"; "" where nothing is alike.
         meant: that key or value; "" where the text says something else.
-        is_synonym: whether it means what the word says; the text tells the difference otherwise.
+        is_synonym: whether it means the same as the word; the text tells the difference otherwise.
     """
 
     text: str = ""
@@ -188,11 +188,11 @@ def with_keys(
 
     Args:
         declared: parameters, equations.
-        keys: function(one of them) -> type and `Field` by key.
+        keys: function(declared) -> type and `Field` by key.
     """
 
     def extended(section: Section) -> Section:
-        named = {key: field for one in declared for key, field in keys(one).items()}
+        named = {key: field for thing in declared for key, field in keys(thing).items()}
         make: Any = create_model
         return make(
             section.__name__, __base__=section, __doc__=section.__doc__,

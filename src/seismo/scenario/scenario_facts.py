@@ -46,7 +46,7 @@ def remembered(
     """Let a function remember what it has found of the last scenarios.
 
     Args:
-        is_same: whether what it finds of two scenarios is the same.
+        is_same: whether its results for two scenarios are the same.
     """
 
     def decorate(find: Callable[[Scenario], T]) -> Callable[[Scenario], T]:

@@ -19,7 +19,7 @@ from numbers import Real
 
 from seismo.formats.reading.text import look_alike
 
-NOT_A_NUMBER = "not a number"  # what messages about values that are none begin with
+NOT_A_NUMBER = "not a number"  # beginning of messages about values without a number
 Exponents = tuple[int, int, int, int]  # of metre, kilogram, second, degree
 
 
@@ -100,7 +100,7 @@ _SPELLED = {
     "kilogram": "kg", "kmps": "km/s", "mps": "m/s", "kph": "km/h", "dyne": "dyn",
 }  # fmt: skip
 _BY_LOWER = {unit.lower(): unit for unit in reversed(_UNITS)} | _SPELLED  # MHz before mHz
-_MOST_TRIED = 200  # corrections of one unit
+_MOST_TRIED = 200  # corrections of a unit
 _VALUE = re.compile(
     r"\s*([-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)(?![0-9_,:])(.*)\Z"
 )
@@ -186,7 +186,7 @@ def _a(noun: str) -> str:
 def unit_scale(unit: str) -> tuple[Decimal, Exponents]:
     """Return the SI scale and the exponents (m, kg, s, deg) of a unit such as ``kg/m3`` or ``N m``.
 
-    Raises UnitError naming what is unknown or not readable.
+    Raises UnitError naming the unknown or unreadable part.
     """
     text = re.sub(r"-(?=[A-Za-z])", " ", unit.translate(_PLAIN).replace("^", "").replace(".", " "))
     scale = Decimal(1)
@@ -261,7 +261,7 @@ def _not_a_number(text: str, dimension: Dimension) -> str:
 
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _LEAST_CELLS = 3.0  # of lengths that a grid shows
-_MOST_IN_KM = 1e3  # the longest that is taken for one in km
+_MOST_IN_KM = 1e3  # the longest that is taken for a length in km
 _PREFIXABLE = ("m", "m/s", "m/s2", "m/s^2", "Pa", "s", "B", "points/s", "B/s")
 
 

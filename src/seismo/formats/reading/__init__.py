@@ -14,7 +14,7 @@ def optional_package(module: str, extra: str, purpose: str) -> Any:
     Args:
         module: such as obspy.core.inventory.
         extra: of seismo that installs its package.
-        purpose: what needs it, for the message.
+        purpose: its use, for the message.
 
     Raises:
         ScenarioError: it is not installed.

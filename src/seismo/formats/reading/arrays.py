@@ -8,7 +8,7 @@ Of NumPy's files headers and sizes are checked before any values. In HDF5 string
 stand in collections of objects, each of which says how long it is. In a damaged file an object may
 say that it is empty: the HDF5 library (2.0.0 and before) then looks at it again and again, and no
 signal ends that. Collections are walked here before the library does, each byte of the file once:
-those of a sound file lie side by side.
+collections of a sound file lie side by side.
 
 A file may also lead to others: by links, by storage outside it, by virtual datasets. None of these
 is followed (`members`, `is_elsewhere`).
@@ -37,8 +37,8 @@ from seismo.scenario.gridded_parts import GriddedFile
 _SIGNATURE = b"GCOL\x01\x00\x00\x00"  # of a collection, version 1
 _OBJECT = struct.Struct("<HHIQ")  # number, references, reserved, bytes of its data
 _WHOLE = 1 << 30  # bytes of a file that is searched from end to end
-_END = 32 << 20  # bytes at either end of a larger one that are
-_DEFLATED = 1032  # bytes that one byte of deflate stands for at most
+_END = 32 << 20  # bytes searched at either end of a larger file
+_DEFLATED = 1032  # bytes that a byte of deflate stands for at most
 _FILLED = 64 << 20  # bytes of values that need not be stored
 
 
@@ -109,7 +109,7 @@ def _damage(path: Path, most: int) -> str:
         return ""  # which HDF5 refuses
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         pieces = [(0, size)] if size <= most else [(0, _END), (size - _END, size)]
-        remaining = 2 * size  # what a string holds may look like a collection, too
+        remaining = 2 * size  # the contents of a string may look like a collection, too
         for start in chain.from_iterable(_collections(data, *piece) for piece in pieces):
             length = _walked(data, start)
             if length is None:
@@ -152,7 +152,7 @@ MALFORMED = (  # what h5py, and NumPy's reader of headers, raise for files that 
 UNPACKED = (*MALFORMED, EOFError, zipfile.BadZipFile, zlib.error)  # the same of archives
 _SUFFIX = ".npy"
 MOST_AXES = 3
-LARGEST = 64 << 30  # bytes of one array
+LARGEST = 64 << 30  # bytes of an array
 _SAFE_FILTERS = {1, 2, 3, 4, 5, 6, 32000}  # HDF5's own and LZF; others would load plugins
 _KINDS = "fiu"
 _LISTED = 10  # names of a file that a message lists
@@ -382,7 +382,7 @@ def too_large(where: Any, size: int) -> InsufficientMemoryError:
     )
 
 
-def brief(what: object) -> str:
+def brief(subject: object) -> str:
     """Format the beginning of a text from a file, or from a library that reads it."""
-    text = printable(str(what).partition("\n")[0])
-    return (text[:117] + "..." if len(text) > 120 else text) or type(what).__name__
+    text = printable(str(subject).partition("\n")[0])
+    return (text[:117] + "..." if len(text) > 120 else text) or type(subject).__name__

@@ -17,8 +17,8 @@ from seismo.errors import ModelError, printable
 
 LARGEST = 64 << 20  # bytes; a column of a million numbers is smaller
 LONGEST = 10_000  # characters of a line
-_MOST_LISTED = 10_000  # files of a folder among which a misspelt one is looked for
-_BINARY = {  # what is given by mistake, by its first bytes
+_MOST_LISTED = 10_000  # files of a folder among which a misspelt name is looked for
+_BINARY = {  # kinds of files given by mistake, by their first bytes
     b"\x89HDF": "an HDF5 file (`seismo info` describes results)",
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
@@ -29,13 +29,13 @@ _BINARY = {  # what is given by mistake, by its first bytes
 }
 _STATION_XML = re.compile(r"\s*<.{0,2000}?<(\w+:)?FDSNStationXML|\s*<FDSNStationXML", re.DOTALL)
 _START = 5000  # characters, of which the first tell a format
-_FORMATS = (  # texts that are no tables: by what they begin with, their names and what to do
+_FORMATS = (  # texts that are no tables: beginning, name and remedy
     (_STATION_XML, "StationXML: give it as receivers of type stations"),
     (re.compile(r"\s*<(\?xml|!DOCTYPE|\w+)"), "XML, which is not read"),
     (re.compile(r"\s*(#[^\n]*\n\s*)*\d\.\d+\s*\n(\s*#[^\n]*\n)*\s*(PLANE|POINTS)\s+\d+"),
      "SRF, a finite fault: give it as a source of type finite_fault"),
 )  # fmt: skip
-_LOOK_ALIKES = {  # what word processors and web pages make of characters of a number
+_LOOK_ALIKES = {  # characters that word processors and web pages put into numbers
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-"),
     **dict.fromkeys("\u066b\uff0e", "."),
     **dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad", ""),
@@ -71,8 +71,8 @@ def no_file(path: Path, advice: str = "") -> str:
     """Describe why nothing can be read at a path, "" where there is a file.
 
     Args:
-        path: where links lead to what is meant.
-        advice: what should be there, for a file that is missing.
+        path: links in it are followed.
+        advice: for a file that is missing.
     """
     if path.is_file():
         return ""
@@ -106,7 +106,7 @@ def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
 
     Args:
         path: the file.
-        expected: what the file should hold, for messages.
+        expected: contents of the file, for messages.
 
     Raises:
         ModelError: there is no such file, it or a line is too long, or it is no text.

@@ -1,4 +1,4 @@
-"""Headers of SEG-Y files: the binary one, checked against the file, and scalars of coordinates.
+"""Headers of SEG-Y files: the binary header, checked against the file, and scalars of coordinates.
 
 Coordinates are whole numbers times a scalar of 1, 1/10, ..., 1/10000 m.
 """
@@ -136,7 +136,7 @@ def _fitting(largest: float) -> list[int]:
 def shared_scalar(shots: list[tuple[int, float]]) -> int:
     """Return one scalar for shots, of which each has its own and a largest length in m.
 
-    What a unit does not round no finer one does: it is the finest of theirs that fits.
+    A unit that rounds nothing is as good as a finer unit: it is the finest of theirs that fits.
     """
     finest = min(scalar for scalar, _ in shots)
     return max(finest, _fitting(max(largest for _, largest in shots))[-1])

@@ -59,7 +59,7 @@ _BINARY = {  # of the file
 _LARGEST = 2**31 - 1
 _MEASUREMENT_UNITS = {"Pa": 1, "m": 5, "m/s": 6, "m/s^2": 7}
 _IEEE = 5
-_MILLIMETRES = 1e3  # of a metre: midpoints closer than one are the same
+_MILLIMETRES = 1e3  # of a metre: midpoints closer than a millimetre are the same
 _SEISMIC = 1  # trace identification codes
 _DEAD = 2
 _METRES = 1
@@ -100,7 +100,7 @@ class Gather:
     """The traces of one name at one receiver set, in some shots.
 
     Attributes:
-        selection: what is exported.
+        selection: receiver sets, shots and quantities.
         traces: the receiver set.
         name: of the traces, such as vz.
         shots: index by name.
@@ -193,7 +193,7 @@ class Gather:
             tuple((scalar_of(kind.values()), largest_of(kind.values())) for kind in coordinates)
             for coordinates in (self._metres(shot, index) for shot, index in self.shots.items())
         ]
-        horizontal, vertical = (shared_scalar([one[n] for one in shots]) for n in (0, 1))
+        horizontal, vertical = (shared_scalar([shot[n] for shot in shots]) for n in (0, 1))
         return horizontal, vertical
 
     def _metres(self, shot: str, index: int) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Models in SEG-Y files: one property in a file, a trace down every column of a line or a cube.
+"""Models in SEG-Y files: a property in a file, a trace down every column of a line or a cube.
 
     binary header   bytes 17-18 sample interval, 25-26 number format (of the header's 400)
     trace header    71-72 scalar of coordinates, 109-110 depth of the first sample,
@@ -267,7 +267,7 @@ def read_segy(path: Path, spec: GriddedFile, region: Mapping[str, tuple[float, f
         region: limits of the grid in m by axis name.
 
     Raises:
-        ModelError: it is no such file, or what it leaves open the specification does not say.
+        ModelError: it is no such file, or the specification does not complete it.
     """
     segyio = optional_package("segyio", "segy", f"{path}: a SEG-Y file")
     header = read_header(path)

@@ -1,9 +1,9 @@
 """Text files of SPECFEM: parameters, CMTSOLUTION and STATIONS.
 
-*Parameters* are lines NAME = value, those of sources name: value. Numbers may be Fortran's (1.d0,
+*Parameters* are lines NAME = value, lines of sources name: value. Numbers may be Fortran's (1.d0,
 .true.). `#` starts a comment.
 
-*CMTSOLUTION*, the text of the GCMT catalogue, too: one event or several, in dyn cm.
+*CMTSOLUTION*, the text of the GCMT catalogue, too: an event or several, in dyn cm.
 
     PDE 2008 07 29 18 42 15.71 33.9530 -117.7610 14.7 5.4 5.4 GREATER LOS ANGELES AREA
     event name:     14383980

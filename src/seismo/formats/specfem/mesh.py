@@ -81,7 +81,7 @@ class Interface:
 
         Args:
             run: that is converted.
-            crs: projection of the mesh, "" of a mesh whose x and y are those of the grid.
+            crs: projection of the mesh, "" of a mesh in x and y of the grid.
         """
         x, y = self.ticks
         if not crs:
@@ -93,9 +93,9 @@ class Interface:
                 "origin": {"x": short(x[0]), "y": short(y[0])}, "outside": "nearest",
             }  # fmt: skip
         rows = [
-            f"{float(one):.9g} {float(other):.9g} {float(elevation):.8g}\n"
+            f"{float(along_x):.9g} {float(other):.9g} {float(elevation):.8g}\n"
             for other, row in zip(y, self.elevations, strict=True)
-            for one, elevation in zip(x, row, strict=True)
+            for along_x, elevation in zip(x, row, strict=True)
         ]
         name = run.add_side_file("ground.xyz", "".join(rows).encode())
         placed = {"crs": crs} if self.in_metres else {"coordinates": "degrees"}
@@ -252,7 +252,8 @@ def read_mesh(path: Path) -> MeshBox:
         path.parent / mesh.texts.get("INTERFACES_FILE", "interfaces.dat")
     )
     interfaces = [
-        one.within((limits[0], limits[1])) if one.in_metres == in_metres else one for one in read
+        line.within((limits[0], limits[1])) if line.in_metres == in_metres else line
+        for line in read
     ]
     levels, bent = _rows(-abs(mesh.number("DEPTH_BLOCK_KM")) * 1000.0, interfaces, counts)
     ground = None if interfaces[-1].is_flat else interfaces[-1]
@@ -311,7 +312,7 @@ def model_of(run: ConvertedRun, mesh: MeshBox, attenuates: bool) -> list[dict[st
             for index in range(max(0, first - 1), min(last, len(rows))):
                 rows[index] = materials[region.material]
         elif mesh.in_metres:
-            # A block keeps what it does not give: one without loss has to say so.
+            # A block keeps properties that it does not give: a block without loss has to say so.
             lossless = {"qp": math.inf, "qs": math.inf} if attenuates else {}
             blocks.append(_block(mesh, region) | lossless | materials[region.material])
         else:
@@ -355,7 +356,7 @@ def _background(mesh: MeshBox, regions: list[MeshRegion], row: int) -> int:
     """Return the first material of a row of elements that regions fill together.
 
     Raises:
-        ScenarioError: they leave some elements out.
+        ScenarioError: they leave elements out.
     """
     filled = np.zeros(mesh.elements, bool)
     touching = [region for region in regions if region.rows[0] <= row <= region.rows[1]]

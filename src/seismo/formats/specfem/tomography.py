@@ -7,7 +7,7 @@
     x y z vp vs rho (qp qs)                        SI; x runs fastest, then y, z slowest
 
 Without the columns and numbers of y it is a model of SPECFEM2D (SPECFEM3D manual, "Using
-tomographic models"; `model_tomography.f90`). x and y are those of the grid, or of a `crs`.
+tomographic models"; `model_tomography.f90`). x and y are of the grid, or of a `crs`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from seismo.model.volume import (
 )
 
 _COLUMNS = ("vp", "vs", "rho", "qp", "qs")  # after the coordinates
-_SHORTEST = 2  # bytes of a number and what separates it
+_SHORTEST = 2  # bytes of a number and its separator
 _LONGEST = 10_000  # characters of a line of the header
 _OFF = 0.01  # of a spacing, by which a point may be off the grid of the header
 

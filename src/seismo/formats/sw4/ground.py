@@ -191,7 +191,9 @@ def _ground(
 def _hill(
     run: ConvertedRun, command: InputCommand, size: tuple[float, float, float], spacing: float
 ) -> tuple[dict[str, Any] | None, float]:
-    height, x0, y0, along_x, along_y = (command.number(key, one) for key, one in _HILL.items())
+    height, x0, y0, along_x, along_y = (
+        command.number(key, default) for key, default in _HILL.items()
+    )
     if not height:
         return None, 0.0
     if along_x == along_y:

@@ -1,4 +1,4 @@
-"""The earth of an SW4 input: blocks painted one over the other, and files, in their order.
+"""The earth of an SW4 input: blocks painted over each other, and files, in their order.
 
 Blocks that reach over the whole grid make layers until something comes that does not; later ones,
 and those with sides, are blocks here, too, or, with a gradient, text models of SPECFEM. A property
@@ -27,7 +27,7 @@ _CONSTANT = re.compile("c[1-6][1-6]")
 _SIDES = ("x1", "x2", "y1", "y2", "z1", "z2")
 _FILES = {"rfile": "rfile", "sfile": "sfile", "gmg": "geomodelgrids"}  # command: format
 _SW4_NAMES = {"vp": "Cp", "vs": "Cs", "rho": "Rho", "qp": "Qp", "qs": "Qs"}
-_VARIABLES = {  # by format: those of the file
+_VARIABLES = {  # of files, by format
     "rfile": _SW4_NAMES,
     "sfile": _SW4_NAMES,
     "geomodelgrids": {"vp": "Vp", "vs": "Vs", "rho": "density", "qp": "Qp", "qs": "Qs"},
@@ -140,7 +140,7 @@ class ModelPainter:
                 "the line `grid` gives no proj, and an sfile does not say its own: add crs, such "
                 "as '+proj=tmerc +datum=WGS84 +units=m +lon_0=-123 +lat_0=35'",
             )
-        # Air and water have no values in these files; those of the rock below go on there.
+        # Air and water have no values in these files; values of the rock below go on there.
         if self.least:
             body["minimum"] = dict(self.least)
         body["missing"] = "column"
@@ -153,7 +153,7 @@ class ModelPainter:
         """Return the parts of the scenario's model.
 
         Raises:
-            ScenarioError: no block says what is at some depth.
+            ScenarioError: no block reaches a depth.
         """
         if not self.column:
             first = self.bodies[0] if self.bodies else {}
@@ -192,7 +192,7 @@ class ModelPainter:
         properties = {}
         for name in _PROPERTIES:
             value = command.number(name, -1.0)
-            # SW4 keeps what was there where a block has no value, or a negative one.
+            # SW4 keeps earlier values where a block has no value, or a negative one.
             if value < 0.0:
                 continue
             if name in ("qp", "qs") and not self.attenuates:

@@ -4,7 +4,7 @@ Components of moments and forces are on SW4's axes, those of the grid: x at the 
 y 90 degrees clockwise of it, z down. A scenario with `geographic` counts mechanisms from north,
 so that components are turned by the azimuth there; strikes count from north in SW4, too.
 
-Time functions become wavelets: the same function where there is one, else its samples. A source of
+Time functions become wavelets: the same function if known here, else its samples. A source of
 SW4 acts as M g(t - t0) or F g(t - t0): g is the moment itself, not its rate. With u = f tau, f the
 option `freq` and tau = t - t0 (SW4 users' guide, "Time-functions"; its file time_functions.C):
 
@@ -239,7 +239,7 @@ def source_of(
     Args:
         run: that is converted.
         command: `source` of the input.
-        frame: what mechanisms refer to.
+        frame: reference of mechanisms.
         duration: of the run in s.
         number: of the source, for names of files.
 

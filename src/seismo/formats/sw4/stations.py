@@ -3,7 +3,7 @@
     rec x=1000 y=2000 z=0 file=sta01 nsew=0
     rec lat=34.15 lon=-118.17 depth=0 sta=PAS file=CI.PAS variables=velocity
 
-Coordinates are those of SW4's grid (x, y in m, as the grid's axes here: z down, x at the azimuth of
+Coordinates are of SW4's grid (x, y in m, as the grid's axes here: z down, x at the azimuth of
 its command `grid`), or degrees; `z` is on the grid's axis, `depth` (`topodepth`) below the surface,
 both 0 where they are left out. A station's code is `sta`, else `file`. The other options
 (`nsew`, `variables`, formats) say how SW4 writes its results: here `quantities` and the exports say

@@ -101,7 +101,6 @@ _MODEL = ("block", "rfile", "sfile", "gmg")
 _RUPTURES = ("rupture", "rupturehdf5")
 _RECEIVERS = ("rec", "sac", "rechdf5", "sachdf5")
 _UTC = "%m/%d/%Y:%H:%M:%S"
-CommandLines = list[tuple[int, str]]
 
 
 def ignored_options(command: InputCommand) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Suggestions: the key or value that is meant by an unknown one.
+"""Suggestions: the key or value that is meant by an unknown word.
 
 It may be misspelt, called as in another program, or right in another place of the scenario.
 """
@@ -29,8 +29,8 @@ _MOVING = "write relative_to: source"
 _SHOTS = "a list of {position: ...}, between which the one source moves"
 _TILT = "of the symmetry axis from z"
 _DEPTH = "the depth where it begins, not how thick it is"
-# What keys are called elsewhere, what they are here, and what is different about the last of these.
-# A key with its section is meant wherever it stands, another one where the part has it.
+# Names of keys elsewhere, their names here, and the difference in meaning of the last of these. A
+# key with its section is meant wherever it stands, another key where the part has it.
 _CALLED = {
     name: (keys.split(), remark)
     for names, keys, remark in (
@@ -67,7 +67,7 @@ _CALLED = {
 }  # fmt: skip
 
 
-_VALUES = {  # what values are called elsewhere
+_VALUES = {  # by their names elsewhere
     name: value
     for names, value in (
         ("v vel vx vy vz particle_velocity", "velocity"),
@@ -90,9 +90,9 @@ _VALUES = {  # what values are called elsewhere
     )
     for name in names.split()
 } | {name: physics for physics in PHYSICS for name in EQUATIONS[physics].also_called}
-_GIVEN_OTHERWISE = {  # what is said in other words here
-    name: what
-    for names, what in (
+_GIVEN_OTHERWISE = {  # advice by words for facts that are given otherwise here
+    name: advice
+    for names, advice in (
         ("topography topo dem ground elevation",
          "the section topography describes the ground; positions have depth below it, or z"),
         ("q qmu qkappa q_p q_s q_mu q_kappa viscoelastic viscoacoustic anelastic tau tau_p tau_s "
@@ -112,7 +112,7 @@ def closest_match(
 ) -> Suggestion:
     """Return the nearest of the `known` words, ``"; did you mean 'x'?"``, or an empty suggestion.
 
-    With `beginnings` that is also one which begins with the word. Words for what a scenario says
+    With `beginnings` that is also a word which begins with it. Words for what a scenario says
     otherwise are followed by how, with `remarks`.
     """
     by_lower = {name.lower(): name for name in known}

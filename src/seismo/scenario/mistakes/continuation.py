@@ -2,7 +2,7 @@
 
 Rules between keys run on a draft of the readable parts. One unreadable value would hide its whole
 section from them, so a misspelt key gets the name that is meant, and a value that no rule compares
-with others is replaced by a possible one: a stand-in.
+with others is replaced by a possible value: a stand-in.
 
 Mistakes in files and positions show in a scenario without other mistakes alone. For these, whole
 sections and entries with mistakes are replaced by fillers.
@@ -84,8 +84,8 @@ class Mended:
 
     Attributes:
         data: plain dicts and lists.
-        replaced: paths of stand-ins: what rules find there is no mistake of the user.
-        retyped: sections whose `type` is misspelt, and has been replaced by what is meant.
+        replaced: paths of stand-ins: mistakes that rules find there are not the user's.
+        retyped: sections whose `type` is misspelt, and has been replaced by the type that is meant.
     """
 
     data: Any
@@ -243,7 +243,7 @@ def draft_of_data(data: dict[str, Any], scenario: type[BaseModel]) -> Draft:
     required = given_parameters(readable) | set().union(
         *(getattr(section, "gives", ()) for section in others.values())
     )
-    # Of a part that cannot be read the keys still say what the equation has to take.
+    # Keys of a part that cannot be read still tell parameters that the equation has to take.
     unread = [data["model"][n] for n, model_part in enumerate(model or ()) if model_part is None]
     return Draft(
         physics=physics if isinstance(physics, str) and physics in PHYSICS else None,

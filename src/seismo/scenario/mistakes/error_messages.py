@@ -1,6 +1,6 @@
 """Messages about mistakes, which a geophysicist can act on, from the findings of pydantic.
 
-Each mistake becomes ``file:line:column: key.path: value: what is allowed; did you mean 'x'?``, and
+Each mistake becomes ``file:line:column: key.path: value: allowed values; did you mean 'x'?``, and
 all of them are reported at once.
 """
 
@@ -30,7 +30,7 @@ _INDEXED: Any = (Mapping, list, tuple)
 def translate(error: ValidationError, model: type[BaseModel], document: Document) -> list[Mistake]:
     """Return the mistakes that pydantic found in a document, in words.
 
-    Of very many those of its first lines are explained, and the others named.
+    Of very many the mistakes of its first lines are explained, and the others named.
     """
     errors = error.errors(include_url=False)
     mistakes = [mistake for e in errors if e["type"] == RULES for mistake in e["ctx"]["mistakes"]]
@@ -149,7 +149,7 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
     annotation = schema_text.at(model, loc)
     takes_arrays = schema_text.model_at(annotation) is PythonArray
     if isinstance(item["input"], np.ndarray) and kind != "extra_forbidden" and not takes_arrays:
-        path = path[:1] if path[0] == "model" and len(path) == 2 else path  # its rows, one by one
+        path = path[:1] if path[0] == "model" and len(path) == 2 else path  # its rows, singly
         return Mistake(
             path, _array(path, schema_text.allowed(annotation) if annotation else "one value")
         )

@@ -110,7 +110,7 @@ class LengthOrGrowth:
     def _rows(self, value: list[Any] | tuple[Any, ...]) -> tuple[SpacingBelow, ...]:
         if not value:
             raise ValueError(f"must not be empty: give {self.allowed}")
-        rows = tuple(one if isinstance(one, SpacingBelow) else _row(one) for one in value)
+        rows = tuple(row if isinstance(row, SpacingBelow) else _row(row) for row in value)
         for above, row in pairwise(rows):
             if row.below <= above.below or row.spacing < above.spacing:
                 raise ValueError(
@@ -208,7 +208,7 @@ def ground_of(top: float, face: str) -> float:
 
     Args:
         top: z in m of the grid's top.
-        face: what the grid's top is.
+        face: condition at the top of the grid.
     """
     return top if face == "free_surface" else 0.0
 

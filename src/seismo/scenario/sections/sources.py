@@ -43,7 +43,7 @@ _PER_METRE = {"pressure": units.PRESSURE_STRENGTH, "volume_rate": units.VOLUME_R
 class SourceSection(ScenarioSection):
     """A source of a scenario, with the rules of its type."""
 
-    is_driven: ClassVar[bool] = True  # whether the equation says what it adds to its fields
+    is_driven: ClassVar[bool] = True  # whether the equation declares the term it adds to its fields
 
     def mistakes(self, draft: Draft, table: Physics, path: KeyPath) -> Mistakes:
         """Check what goes together with a wave equation, and with other sections."""
@@ -56,7 +56,7 @@ EventId = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 class EventSource(SourceSection):
     """An earthquake of a catalogue: its moment tensor where its centroid is, at its time."""
 
-    acts_as: ClassVar = "moment_tensor"  # the type of what it is made of
+    acts_as: ClassVar = "moment_tensor"  # the type of its parts
     type: Literal["event"]
     path: FilePath = Field(description="QuakeML, or CMTSOLUTION, relative to the scenario's folder")
     id: EventId | None = Field(
