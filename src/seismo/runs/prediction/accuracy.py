@@ -52,7 +52,12 @@ from seismo.runs.prediction.lines import (
     never,
     percent,
 )
-from seismo.runs.prediction.resolution import COUPLED, coupling_error
+from seismo.runs.prediction.resolution import (
+    COUPLED,
+    GRADIENTS,
+    coupling_error,
+    gradient_error,
+)
 from seismo.scenario import Scenario
 from seismo.solver.accuracy.stencil import (
     matched_layer_error,
@@ -104,6 +109,7 @@ CAUSES = (
     Cause(_DISPERSION, falls_with_order=True),
     Cause(PLACING),
     Cause(COUPLED, power=4.0),
+    Cause(GRADIENTS, power=2.0),
     Cause(SURFACE),
     Cause(CONTACTS),
     Cause(BESIDE, falls_with_spacing=reads_layers, remedy="move sources away from contacts"),
@@ -179,6 +185,7 @@ def expected_error(discretization: Discretization) -> Expected:
         *_dispersion(discretization),
         (PLACING, placing_error(discretization)),
         (COUPLED, coupling_error(discretization)),
+        (GRADIENTS, gradient_error(discretization)),
         *errors_of_features(discretization, "medium"),
     ]
     contacts = _contacts(discretization)

@@ -1,4 +1,4 @@
-"""What absorbing layers send back, over the time of a record.
+"""Reflections of absorbing layers by images of sources, over the time of a record.
 
 In the plane through a source, a receiver and the normal of a face, with w complex (Aki & Richards
 2002, sections 6.1 and 6.5), the displacement of a force F and a moment M in one rock is the sum of

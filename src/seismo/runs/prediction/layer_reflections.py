@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -157,6 +158,7 @@ def _along_paths(layer: LayerWaves, wavenumbers: np.ndarray, paths: np.ndarray) 
 
 
 _ISOTROPIC = {"explosion", "pressure"}
+_Ways = tuple[np.ndarray, np.ndarray, np.ndarray]  # along a face, across it, and straight [m]
 _DAMPED_ENDS = 60  # the same, in layers that damp the fields
 _BANDS = np.array([0.0, 0.02, 0.1, 0.3, 0.6, 1.0])  # edges of those of the energy, by frequency
 _COSINES = np.array([0.05, 0.3, 0.55, 0.8, 1.0])  # of incidences that are evaluated
@@ -204,25 +206,14 @@ def damped_error(
         else None
     )
     offset = acting[:, None] - reading[None]
-    distance = np.linalg.norm(offset, axis=-1)
     duration = discretization.waves.duration - min(source.start for source in sources)
     since = begin - max(source.end for source in sources)
     arrivals = partial(
         _arriving, discretization.grid.dimensions, "force" not in kinds, (since, duration)
     )
     profile = strength(discretization, damping, points)
-    squares = np.zeros(distance.shape)
-    for axis, side in product(discretization.grid.axes, (0, 1)):
-        a = AXES.index(axis)
-        if not (discretization.grid.low[a], discretization.grid.high[a])[side]:
-            continue
-        edge = discretization.grid.limits(axis)[side]
-        away = np.abs(acting[:, None, a] - edge) + np.abs(reading[None, :, a] - edge)
-        along = np.sqrt(np.maximum(distance**2 - offset[..., a] ** 2, 0.0))
-        paths = along, away, np.maximum(distance, discretization.grid.spacing[0])
-        towards = offset.copy()
-        towards[..., a] = away * (1.0 - 2.0 * side)  # acting less the image of what reads
-        rocks = _rocks(discretization, axis, edge, acting[0], reading[:, 2])
+    squares = np.zeros(offset.shape[:-1])
+    for axis, side, paths, towards, rocks in _by_way_of_faces(discretization, acting, reading):
         for rock, count in rocks.items():
             waves = _shares(*rock, power)
             direct = _radiated(sources[0], waves, offset).sum(axis=0)
@@ -231,6 +222,36 @@ def damped_error(
                 back = arrivals(layer, frequencies, *paths, direct)
                 squares += sent * count / rocks.total() * np.tensordot(np.diff(_BANDS), back, 1)
     return math.sqrt(min(1.0, float(squares.max())))
+
+
+def _by_way_of_faces(
+    discretization: Discretization, acting: np.ndarray, reading: np.ndarray
+) -> Iterator[tuple[str, int, _Ways, np.ndarray, Counter[tuple[float, float]]]]:
+    """Yield axis and side of each absorbing face, with the paths by way of it and its rocks.
+
+    Paths (acting, reading) are their lengths along and across the face and straight, in m, and
+    their offsets (acting, reading, 3) from the images behind it.
+    """
+    grid = discretization.grid
+    offset = acting[:, None] - reading[None]
+    distance = np.linalg.norm(offset, axis=-1)
+    for axis, side in product(grid.axes, (0, 1)):
+        a = AXES.index(axis)
+        if not (grid.low[a], grid.high[a])[side]:
+            continue
+        edge = grid.limits(axis)[side]
+        away = np.abs(acting[:, None, a] - edge) + np.abs(reading[None, :, a] - edge)
+        along = np.sqrt(np.maximum(distance**2 - offset[..., a] ** 2, 0.0))
+        towards = offset.copy()
+        towards[..., a] = away * (1.0 - 2.0 * side)  # acting less the image of the receiver
+        paths = along, away, np.maximum(distance, grid.spacing[0])
+        yield (
+            axis,
+            side,
+            paths,
+            towards,
+            _rocks(discretization, axis, edge, acting[0], reading[:, 2]),
+        )
 
 
 def _arriving(

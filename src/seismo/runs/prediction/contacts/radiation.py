@@ -1,4 +1,4 @@
-"""What sources radiate into the layer around them, as P and S waves of each wavenumber.
+"""Radiation of sources into the layer around them, as P and S waves of each wavenumber.
 
 In the vertical plane of a wave a force and a moment are sums of five unit sources (Aki & Richards
 2002, section 9.1), of forces along x and z, and of Mxx, Mxz and Mzz: amplitudes P and S of the
