@@ -270,9 +270,9 @@ def grid_of_array(
     Raises:
         ModelError: its shape, axes or coordinates do not fit, or no medium has its values.
     """
-    samples = array.samples
     name = str(key[-1])
     with _below(key):
+        samples = array.samples
         axes = _axes_of_array(array, section.axes, "".join(axis for axis in AXES if axis in region))
         labels = {
             "origin": dict(zip(axes, array.origin or (), strict=False)),

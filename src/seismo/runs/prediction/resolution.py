@@ -222,5 +222,7 @@ def _velocity(discretization: Discretization, positions: np.ndarray) -> np.ndarr
     across = y if discretization.grid.dimensions == 3 else None
     medium = discretization.earth.sample(z, across, x)
     velocities = [np.broadcast_to(medium[n], z.shape) for n in ("vs", "vp") if n in medium]
-    slowest: np.ndarray = np.where(velocities[0] > 0.0, velocities[0], velocities[-1])
-    return slowest
+    slowest = np.where(velocities[0] > 0.0, velocities[0], velocities[-1])
+    # There are no SH waves in a fluid: 1 m/s is no gradual change from any rock.
+    waves: np.ndarray = np.maximum(slowest, 1.0)
+    return waves
