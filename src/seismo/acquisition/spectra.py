@@ -214,8 +214,7 @@ def strain_rates(
         dt: time step in s.
         end: of the last step in s; sources that begin later have none.
     """
-    x, y, z = np.array([source.position for source in sources]).T
-    rock = earth.sample(z, y if len(physics.axes) == 3 else None, x)
+    rock = earth.at(np.array([source.position for source in sources]), len(physics.axes))
     rho = rock["rho"]
     # Isotropic rock at each source: c11 = c33 = rho vp^2, c44 = rho vs^2.
     p = rho * rock.get("vp", rock["vs"]) ** 2  # SH waves have no vp
@@ -251,8 +250,7 @@ def pressures(
         dt: time step in s.
         end: of the last step in s; sources that begin later have none.
     """
-    x, y, z = np.array([source.position for source in sources]).T
-    rock = earth.sample(z, y if len(physics.axes) == 3 else None, x)
+    rock = earth.at(np.array([source.position for source in sources]), len(physics.axes))
     arrays = physics.coefficients({name: rock[name] for name in physics.medium}, dt)
     cell = math.prod(spacings)
     compliance = _LATTICE * cell ** (2.0 / len(spacings)) / (arrays["k"] * cell)

@@ -147,6 +147,11 @@ class Earth:
         _fulfil(self.conditions, fields, fields, (z, y, x), self)
         return fields if self.relaxation is None else self._unrelaxed(fields, self.relaxation)
 
+    def at(self, positions: np.ndarray, dimensions: int) -> dict[str, np.ndarray]:
+        """Return each parameter needed (...) at positions (..., 3) m, as `sample` does."""
+        x, y, z = np.moveaxis(positions, -1, 0)
+        return self.sample(z, y if dimensions == 3 else None, x)
+
     def _converted(
         self, fields: dict[str, np.ndarray], coordinates: Bounds, conversion: Conversion
     ) -> dict[str, np.ndarray]:

@@ -298,8 +298,7 @@ def _rock(positions: np.ndarray, earth: Earth, dimensions: int) -> tuple[np.ndar
     if not {"vs", "rho"} <= set(earth.needs):
         unknown = np.full(len(positions), np.nan)
         return unknown, unknown
-    x, y, z = positions.T
-    medium = earth.as_given.sample(z, y if dimensions == 3 else None, x)
+    medium = earth.as_given.at(positions, dimensions)
     return np.asarray(medium["vs"]), np.asarray(medium["rho"] * medium["vs"] ** 2)
 
 

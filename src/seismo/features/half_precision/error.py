@@ -55,8 +55,8 @@ def rounding_error(discretization: Discretization) -> float:
 
 def _points_per_wavelength(discretization: Discretization, sources: Sequence[PointSource]) -> float:
     """Return the most points that an S wave of the dominant frequency has at a source."""
-    x, y, z = np.array([source.position for source in sources]).T
-    rock = discretization.earth.sample(z, y if discretization.grid.dimensions == 3 else None, x)
+    positions = np.array([source.position for source in sources])
+    rock = discretization.earth.at(positions, discretization.grid.dimensions)
     return float(rock["vs"].max()) / (
         discretization.dominant_frequency * min(discretization.waves.spacing)
     )

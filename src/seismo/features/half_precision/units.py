@@ -166,5 +166,4 @@ def _rock(
     discretization: Discretization, position: tuple[float, float, float]
 ) -> dict[str, np.ndarray]:
     """Return the parameters (1) at a position."""
-    x, y, z = np.array(position)[:, None]
-    return discretization.earth.sample(z, y if discretization.grid.dimensions == 3 else None, x)
+    return discretization.earth.at(np.array([position]), discretization.grid.dimensions)

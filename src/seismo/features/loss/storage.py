@@ -152,8 +152,7 @@ def losses(
     starts = sources[some][:, None, None]
     share = (np.arange(_PLACES) + 0.5)[:, None] / _PLACES
     # Midpoint rule of f / (vs Q) along straight paths.
-    x, y, z = np.moveaxis(starts + (ends - starts) * share, -1, 0)
-    rock = earth.as_given.sample(z, y if dimensions == 3 else None, x)
+    rock = earth.as_given.at(starts + (ends - starts) * share, dimensions)
     with np.errstate(divide="ignore", invalid="ignore"):  # of fluids
         rate = np.where(rock["vs"] > 0.0, frequency / (rock["vs"] * rock["qs"]), 0.0)
     return float((rate.mean(-1) * np.linalg.norm(ends - starts, axis=-1)[..., 0]).max())

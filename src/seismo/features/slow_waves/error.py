@@ -69,8 +69,7 @@ def _medium(
     earth: Earth, discretization: Discretization, positions: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return the parameters at positions (n, 3) m."""
-    x, y, z = positions.T
-    return earth.sample(z, y if discretization.grid.dimensions == 3 else None, x)
+    return earth.at(positions, discretization.grid.dimensions)
 
 
 def _sends(discretization: Discretization, earth: Earth, positions: np.ndarray) -> np.ndarray:

@@ -318,10 +318,8 @@ def _rocks(
     position[AXES.index(axis)] = discretization.grid.limits(axis)[side]
     shears = any(not _is_isotropic(path.source) for path in paths)
     rocks: Counter[tuple[float, float]] = Counter()
-    for x, y, z in position.T[:, :, None]:
-        medium = discretization.earth.sample(
-            z, y if discretization.grid.dimensions == 3 else None, x
-        )
+    for point in position.T[:, None]:
+        medium = discretization.earth.at(point, discretization.grid.dimensions)
         vp, vs = (float(np.ravel(medium.get(name, 0.0))[0]) for name in ("vp", "vs"))
         rocks[vp, vs if shears or not vp else 0.0] += 1
     return rocks

@@ -126,8 +126,7 @@ def _paths(discretization: Discretization, axis: str, side: int, sources: np.nda
 
 def _velocities(discretization: Discretization, sources: np.ndarray) -> list[float]:
     """Return the velocities in m/s of P and S waves where the first source is."""
-    x, y, z = (np.array([coordinate]) for coordinate in sources[0])
-    medium = discretization.earth.sample(z, y if discretization.grid.dimensions == 3 else None, x)
+    medium = discretization.earth.at(sources[:1], discretization.grid.dimensions)
     names = ["vp", "vs"] if discretization.waves.shear else ["vp"]
     speeds = [float(np.ravel(medium[name])[0]) for name in names if name in medium]
     return [speed for speed in speeds if speed] or [discretization.waves.slowest]
@@ -330,10 +329,8 @@ def _rocks(
     position[2] = np.linspace(source[2], depths.mean(), position.shape[1])
     position[AXES.index(axis)] = edge
     rocks: Counter[tuple[float, float]] = Counter()
-    for x, y, z in position.T[:, :, None]:
-        medium = discretization.earth.sample(
-            z, y if discretization.grid.dimensions == 3 else None, x
-        )
+    for point in position.T[:, None]:
+        medium = discretization.earth.at(point, discretization.grid.dimensions)
         rocks[float(medium["vp"].ravel()[0]), float(medium["vs"].ravel()[0])] += 1
     return rocks
 

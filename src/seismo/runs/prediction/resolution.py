@@ -218,10 +218,8 @@ def _gradient_delay(discretization: Discretization, positions: np.ndarray) -> np
 
 def _velocity(discretization: Discretization, positions: np.ndarray) -> np.ndarray:
     """Return the velocity (n) m/s of the slowest wave at positions (n, 3) m."""
-    x, y, z = positions.T
-    across = y if discretization.grid.dimensions == 3 else None
-    medium = discretization.earth.sample(z, across, x)
-    velocities = [np.broadcast_to(medium[n], z.shape) for n in ("vs", "vp") if n in medium]
+    medium = discretization.earth.at(positions, discretization.grid.dimensions)
+    velocities = [np.broadcast_to(medium[n], len(positions)) for n in ("vs", "vp") if n in medium]
     slowest = np.where(velocities[0] > 0.0, velocities[0], velocities[-1])
     # There are no SH waves in a fluid: 1 m/s is no gradual change from any rock.
     waves: np.ndarray = np.maximum(slowest, 1.0)

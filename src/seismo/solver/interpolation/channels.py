@@ -469,10 +469,9 @@ class IndirectReading:
         self, positions: np.ndarray, moduli: tuple[float, float] = (1.0, 1.0)
     ) -> dict[str, np.ndarray]:
         """Return the medium at positions (..., 3) in m, of so many times unrelaxed moduli."""
-        x, y, z = np.moveaxis(positions, -1, 0)
         # Rock without loss has its moduli whatever the share.
         earth = replace(self.discretization.earth, moduli=moduli)
-        return earth.sample(z, y if self.discretization.grid.dimensions == 3 else None, x)
+        return earth.at(positions, self.discretization.grid.dimensions)
 
     def _stiffness(
         self, position: np.ndarray, moduli: tuple[float, float] = (1.0, 1.0)

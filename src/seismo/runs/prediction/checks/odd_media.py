@@ -37,8 +37,7 @@ def medium_name(layer: LayerResolution) -> str:
 
 
 def _medium_at(discretization: Discretization, source: PointSource) -> dict[str, np.ndarray]:
-    x, y, z = (np.array([coordinate]) for coordinate in source.position)
-    return discretization.earth.sample(z, y if discretization.grid.dimensions == 3 else None, x)
+    return discretization.earth.at(np.array([source.position]), discretization.grid.dimensions)
 
 
 def _sources_in_air(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:

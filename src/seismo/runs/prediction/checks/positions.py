@@ -263,15 +263,10 @@ def _at_the_surface(discretization: Discretization) -> WarningLines:
 
 def _on_water(discretization: Discretization, positions: np.ndarray) -> np.ndarray:
     """Return which positions (n, 3) m lie on a free surface, under which is a fluid."""
-    x, y, z = positions.T
-    on = z - discretization.grid.origin[2] < 0.5 * discretization.grid.spacing[2]
+    on = positions[:, 2] - discretization.grid.origin[2] < 0.5 * discretization.grid.spacing[2]
     if "vs" in discretization.earth.needs:
-        on &= (
-            discretization.earth.sample(z, y if discretization.grid.dimensions == 3 else None, x)[
-                "vs"
-            ]
-            == 0.0
-        )
+        medium = discretization.earth.at(positions, discretization.grid.dimensions)
+        on &= medium["vs"] == 0.0
     return on
 
 
