@@ -58,6 +58,7 @@ def constants_of(rock: dict) -> dict:
     ("dimensions", "equation", "base"),
     [
         (2, "elastic_tti", SHALE | {"theta": 1e-9}),
+        (2, "elastic_orthorhombic", constants_of(SHALE)),
         pytest.param(3, "elastic_tti", SHALE | {"theta": 1e-9}, marks=pytest.mark.slow),
         pytest.param(3, "elastic_orthorhombic", constants_of(SHALE), marks=pytest.mark.slow),
         pytest.param(

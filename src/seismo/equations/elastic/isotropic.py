@@ -255,15 +255,19 @@ def strain_responses(axes: str, medium: dict) -> dict[str, dict[str, np.ndarray]
 
     Args:
         axes: "xz" or "xyz".
-        medium: c13, c33 and c44 (rows) [Pa] on node rows.
+        medium: c33, and of each horizontal axis a c_az and the shear stiffness of strains az
+            (rows) [Pa] on node rows; c13 and c44 where all axes have these.
     """
-    horizontal = axes[:-1]
-    # Shear stiffness of a half row: harmonic mean of two nodes.
-    modulus = medium["c44"]
-    below = np.append(modulus[1:], modulus[-1:])
-    shear = 2.0 * modulus * below / np.maximum(modulus + below, 1.0)
-    normal = {"szz": medium["c33"], **{f"s{a}{a}": medium["c13"] for a in horizontal}}
-    return {"zz": normal, **{f"{a}z": {f"s{a}z": shear} for a in horizontal}}
+
+    def shear(pair: str) -> np.ndarray:
+        # Shear stiffness of a half row: harmonic mean of two nodes.
+        modulus = medium[name if (name := constants.named("c", pair, pair)) in medium else "c44"]
+        below = np.append(modulus[1:], modulus[-1:])
+        return 2.0 * modulus * below / np.maximum(modulus + below, 1.0)
+
+    across = {a: medium.get(constants.named("c", a, "z"), medium["c13"]) for a in axes[:-1]}
+    normal = {"szz": medium["c33"], **{f"s{a}{a}": c for a, c in across.items()}}
+    return {"zz": normal, **{f"{a}z": {f"s{a}z": shear(f"{a}z")} for a in axes[:-1]}}
 
 
 def tables(axes: str, options: None) -> Physics:

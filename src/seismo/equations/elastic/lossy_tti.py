@@ -255,11 +255,12 @@ def strain_responses(axes: str, relaxation: Relaxation, medium: dict) -> dict:
     arrays = coefficients(medium, 1.0)
     kept, lost = shares_at_once(CellArrays(arrays, numbers_of(relaxation, "ps")))
     # c_az (1 - sum Ys_l b_l / 2) - v_a v_z sum (Yp_l - Ys_l) b_l / 2
-    v = arrays["root3"]
-    c33 = medium["c33"] * kept - v * v * lost
-    c13 = medium["c13"] * kept - arrays["root1"] * v * lost
-    responses = elastic_tti.strain_responses(axes, medium | {"c33": c33, "c13": c13})
-    responses["zz"] |= responses_of_memory("zz", relaxation, c33)
+    relaxed = {
+        name: medium[name] * kept - arrays[named("root", a)] * arrays["root3"] * lost
+        for a, name in ((a, named("c", a, "z")) for a in axes)
+    }
+    responses = elastic_tti.strain_responses(axes, medium | relaxed)
+    responses["zz"] |= responses_of_memory("zz", relaxation, relaxed["c33"])
     return responses
 
 

@@ -188,8 +188,7 @@ def strain_responses(axes: str, medium: dict) -> dict[str, dict[str, np.ndarray]
 
     What shear strains themselves add to their stresses is a field of its own, h_I.
     """
-    shear = medium.get("c44", medium["c55"])
-    plain = isotropic.strain_responses(axes, medium | {"c44": shear})
+    plain = isotropic.strain_responses(axes, medium)
     through = {f"s{a}z": f"h_{a}z" for a in axes[:-1]}
     return {
         strain: {through.get(name, name): rate for name, rate in rates.items()}
