@@ -1,9 +1,9 @@
 """The machines that steps run on.
 
-Threads meet several times a step. The one that is there first is to spin for some microseconds, in
-which the other comes on a quiet machine, and then to sleep: where OpenMP spins for milliseconds, as
-is its default, a thread that waits keeps the core from the one it waits for. It has to be said
-before the first threads are made; who has set it keeps it.
+Threads meet several times a step. The first to arrive spins for a few microseconds, within which
+the others arrive on a quiet machine, and then sleeps: where OpenMP spins for milliseconds, as is
+its default, a waiting thread keeps the core from the thread it waits for. It has to be said before
+the first threads are made; who has set it keeps it.
 
 Numba colours its messages where Colorama is installed, which then ends every program with a code on
 its standard output: paths that `seismo run` prints for scripts would end in it.

@@ -3,9 +3,9 @@
 A *launch* is called without arguments and returns before or after its work is done; launches run
 one after the other. A *sweep* applies one update formula to every point of a list of boxes of whole
 rows, each a row of `BOX_COLUMNS` integers. Array indices count from the first number of the padded
-array. A *program* is the launches of a step; the backend repeats it and counts the steps. A
-function of the host's may stand in it too, such as one that starts messages; all before it is done
-by then.
+array. A *program* is the launches of a step; the backend repeats it and counts the steps. It may
+contain host functions too, such as the start of messages; all launches before it are complete by
+then.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from seismo.equations.framework.formula import Formula
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one length in a flat array.
+    """Rows of equal length in a flat array.
 
     Attributes:
         start: index of the first number.
@@ -47,7 +47,7 @@ class Rows:
 
     @property
     def joined(self) -> Rows:
-        """Neighbours along y as one row, with what stands between."""
+        """Neighbours along y as a single row, with the numbers between them."""
         # One row from the first number of the first row to the last of the last.
         shots, nz, ny = self.counts
         length = (ny - 1) * self.strides[2] + self.length
@@ -65,7 +65,7 @@ class Rows:
 BOX_COLUMNS = (
     "z0", "z1", "y0", "y1",  # the rows z0 <= z < z1, y0 <= y < y1
     "shot",  # offset of the shot's fields in their arrays
-    "packed",  # to be taken from an index in coefficients that are kept for some planes only
+    "packed",  # subtracted from an index in coefficients kept for a range of planes only
     # for the left end, the middle and the right end of the rows: the points x0 <= x < x1, and of
     # their layer memory the index of (0, 0, 0), the strides and the slot size
     *(("x0", "x1", "memory", "memory_y", "memory_z", "slot") * 3),
@@ -102,7 +102,7 @@ class KernelConstants:
             (`seismo.solver.medium.cpml.coupled`).
         inside: along x, y, z, the first point that is owned and in no layer, and behind the last.
         up: (rows, width) surface weights for node values / spacing, with `down` for half points;
-            behind them those of interpolated values; over ground
+            followed by weights of interpolated values; over ground
             `seismo.features.topography.row_weights`.
         surface: array index of the surface row along z.
         even_layers: whether the medium of layers goes on as it is at their inner edge.
@@ -167,7 +167,8 @@ class Variant:
 
     def bind(self, formula: Formula, lanes: Any) -> tuple[Callable, Callable]:
         """Bind a formula to the operators of the ends and of the middle of a row."""
-        # Two bindings of one formula: the left and right PML segments, and the interior of a row.
+        # Two bindings of the same formula: the left and right PML segments, and the interior of a
+        # row.
         ends, middle = (
             bind(
                 Operators(
@@ -195,7 +196,7 @@ class KernelFields:
     Attributes:
         writes: fields it changes, read on the spot only.
         reads: fields it differentiates and does not change.
-        coefficients: of the model; they have one shot.
+        coefficients: of the model, the same for all shots.
         memory: of absorbing layers, which operators keep by themselves.
     """
 
@@ -225,28 +226,28 @@ class Copy(NamedTuple):
 
     Attributes:
         wait: returns when it is complete; any thread may call it.
-        hold: lets what is launched from now on wait for it.
+        hold: lets later launches wait for it.
     """
 
     wait: Callable[[], None]
     hold: Callable[[], None]
 
 
-Search = Callable[[], Callable[[], Found]]  # starts, and gives what waits for the result
+Search = Callable[[], Callable[[], Found]]  # starts; returns the function that waits for the result
 
 
 class Group(list[Launch]):
     """Launches that touch other points each.
 
     Attributes:
-        where: which points of fields they change: in the "edge" that neighbours wait for, the
-            "core", where they read no halo, or the "halo", where they read of fields nothing but
-            the edge; none but those of a "message"; "" if they may be anywhere.
-        name: of what they do together.
+        where: points of fields they change: the "edge" that neighbours wait for, the "core", where
+            no halo is read, or the "halo", where only the edge of fields is read; "message" for
+            buffers of messages alone; "" for any points.
+        name: of their joint task.
     """
 
     def __init__(self, launches: Iterable[Launch], where: str = "", name: str = "") -> None:
-        """Take the launches, where they work, and what they do."""
+        """Collect launches of a region and a task."""
         super().__init__(launches)
         self.where = where
         self.name = name
@@ -269,13 +270,13 @@ class Communicator(Protocol):
 
     @property
     def first(self) -> bool:
-        """Whether it is the one that writes and talks."""
+        """Whether this rank writes files and messages."""
 
     def allgather(self, value: Any) -> list[Any]:
         """Return the values of all ranks to all."""
 
     def exchange(self, out: dict[int, Any], into: dict[int, Any]) -> tuple[Launch, ...]:
-        """Bind a repeated exchange of arrays of this machine: give what starts and finishes it."""
+        """Bind a repeated exchange of arrays of this machine; return (start, finish)."""
 
 
 class Backend(Protocol):
@@ -284,7 +285,7 @@ class Backend(Protocol):
     name: str
     precision: str
     lane_width: int
-    clock: Any  # one integer: the step, for launches that depend on it
+    clock: Any  # the step, for launches that depend on it
     batch_points: int  # small shots advance together up to so many points
     at_once: bool  # whether layers' second derivatives need no sweep of fluxes before them
     has_float16: bool  # whether fields may be kept in 16 bits that more than sweeps read
@@ -306,7 +307,7 @@ class Backend(Protocol):
         """Allocate bytes of this machine that `send` reaches fast."""
 
     def send(self, array: Any, host: np.ndarray) -> Copy:
-        """Start to copy a flat array into such a buffer, beside what is launched from now on."""
+        """Start to copy a flat array into such a buffer, concurrently with later launches."""
 
     def sweep(
         self, formula: Formula, variant: Variant, tables: KernelConstants,
@@ -315,9 +316,9 @@ class Backend(Protocol):
     ) -> list[Launch]:  # fmt: skip
         """Bind a formula to its operators, boxes and arrays; the launches touch other points.
 
-        `back` advises to go from the last rows to the first: what the sweep before this one wrote
-        last is in the caches. `whole_boxes` are those that the boxes are parts of, and that other
-        sweeps update as a whole, where they are not the same: one kernel may do for both.
+        `back` advises to go from the last rows to the first: the rows that the previous sweep wrote
+        last are in the caches. `whole_boxes` contain the boxes and are updated as a whole by other
+        sweeps, where they differ: a single kernel may serve both.
         """
 
     def marches_slopes(self, formula: Formula, reach: int) -> bool:
@@ -330,10 +331,10 @@ class Backend(Protocol):
         self, body: Callable, count: int, arguments: tuple, writes: tuple[int, ...],
         shots: np.ndarray | None = None,
     ) -> Launch:  # fmt: skip
-        """Bind ``body(n, *arguments)`` for n = 0 .. count - 1; no n sees what others do.
+        """Bind ``body(n, *arguments)`` for n = 0 .. count - 1, independent of each other.
 
-        `writes` are the places of the arguments that change. `shots` gives the shot of the batch
-        that each n serves, if it is one: a backend may take shots through their steps one by one.
+        `writes` are the places of the arguments that change. `shots` gives the shot of each n, if
+        it serves a single shot: a backend may step shots separately.
         """
 
     def each_row(
@@ -347,18 +348,17 @@ class Backend(Protocol):
     ) -> Callable[[int, int], None]:
         """Make a function (first step, count) that takes steps; step n runs steps[n % len].
 
-        With those of `others` (backend, steps), ranks of this process, in step: what stands before
-        a `seismo.backends.communicator.meet` in any of them comes before all that stands
-        behind it.
+        With those of `others` (backend, steps), ranks of this process, in step: launches before a
+        `seismo.backends.communicator.meet` of any rank precede all launches after it.
         """
 
     def exchange(
         self, ranks: Communicator, out: dict[int, Any], into: dict[int, Any]
     ) -> tuple[tuple[Launch, ...], tuple[Launch, ...]]:
-        """Bind a repeated exchange of arrays with other processes: what starts, and finishes it."""
+        """Bind a repeated exchange of arrays with other processes; return (start, finish)."""
 
     def mark(self) -> Launch:
-        """Return what lets launches of any backend of this process wait for all launched here."""
+        """Return a launch that makes any backend of this process wait for all launched here."""
 
     def reaches(self, other: Self) -> bool:
         """Whether launches here may write to arrays of another backend of this process."""
@@ -366,26 +366,26 @@ class Backend(Protocol):
     def copy(
         self, sources: Sequence[Any], source_rows: Rows, targets: Sequence[Any], target_rows: Rows
     ) -> Launch:
-        """Bind a copy of rows of some arrays to as many others, which launches here reach.
+        """Bind a copy of rows of arrays to as many others, which launches here reach.
 
-        Rows that are neighbours along y have one distance in both; what stands between them is
-        copied, too, or it is not.
+        Rows that are neighbours along y have one distance in both; numbers between them may be
+        copied, too.
         """
 
     def staged_copy(self, source: Any, other: Self, target: Any) -> tuple[Launch, ...]:
         """Bind a copy of an array to another backend's that launches here do not reach."""
 
     def alone(self, group: Group) -> Callable[[int], None]:
-        """Make a function (step) that launches one group of a step by itself, to be timed."""
+        """Make a function (step) that launches a group of a step by itself, for timing."""
 
     def moment(self) -> Callable[[], float]:
-        """Mark how far what is launched has come; the result gives when that was.
+        """Record an event behind all launches; the result returns its time.
 
         It is called once the work is done, and counts as `time.perf_counter` does.
         """
 
     def annotated(self, name: str) -> AbstractContextManager[Any]:
-        """Name what is launched meanwhile, for the profilers of the machine's maker."""
+        """Name the launches made meanwhile for the vendor's profilers."""
 
     def wait(self) -> None:
         """Return when all that was launched is done."""
@@ -396,8 +396,8 @@ class Backend(Protocol):
     def largest(self, field: Any, plane: int) -> Search:
         """Bind a search for the largest magnitude in a field; NaN counts as infinite.
 
-        Of the planes of `plane` numbers some may be left out: what blows up spreads. In arrays of
-        more than 2^32 numbers the place may be a neighbour's.
+        Of the planes of `plane` numbers a subset may be searched: an instability spreads. In arrays
+        of more than 2^32 numbers the place may be a neighbour's.
         """
 
     def free_memory(self) -> int | None:
@@ -413,4 +413,4 @@ class Backend(Protocol):
         """
 
     def describe(self) -> dict[str, Any]:
-        """Name the device, and what else a run's speed depends on."""
+        """Name the device and the other facts that a run's speed depends on."""

@@ -1,8 +1,8 @@
-"""The processes of a run: one alone, or *ranks* that a launcher (mpiexec, srun) started together.
+"""The processes of a run: a single one, or *ranks* started by a launcher (mpiexec, srun).
 
 MPI joins them, through mpi4py, which is imported where several were started and nowhere else. A
-launcher that does not fit the MPI starts as many runs that know nothing of one another; they would
-all write the same file. So what it says it has started is compared with what MPI knows of.
+launcher that does not fit the MPI starts as many independent runs, which would all write the same
+file. So the launcher's count of processes is compared with that of MPI.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")  # as Open MPI, and MPICH and its 
 _FAILURE_GRACE = 1.0  # s in which all ranks have come, if something befell all
 _FINALIZE_LIMIT = 2.0  # s that leaving MPI may take
 _EXIT_PAUSE = 0.1  # s for the others to leave: at the first that ends badly a launcher ends all
-_READ_LIMIT = 2.0  # s that a launcher may take to read what a rank says before it aborts
+_READ_LIMIT = 2.0  # s that a launcher may take to read a rank's message before it aborts
 _FORWARD_PAUSE = 0.2  # s for it to pass that on, which an abort ends, too
 _TASKS = "SLURM_STEP_NUM_TASKS"
 T = TypeVar("T")
@@ -44,14 +44,14 @@ def meet() -> None:
 
 @dataclass(frozen=True)
 class Link:
-    """Messages that go from rank to rank in every step, and what a step launches for them.
+    """Messages that go from rank to rank in every step, and the launches of a step for them.
 
     Attributes:
-        out: buffers to be packed with what goes to each rank.
-        into: buffers where comes what each one sends.
-        ready: what to launch before they are packed.
-        start: what sends them.
-        finish: what to launch before they are unpacked.
+        out: send buffer of each rank.
+        into: receive buffer of each rank.
+        ready: launches before packing.
+        start: launches that send.
+        finish: launches before unpacking.
     """
 
     out: Buffers = field(default_factory=dict)
@@ -84,7 +84,7 @@ class SerialCommunicator:
 
     @property
     def first(self) -> bool:
-        """Whether it is the one that writes and talks."""
+        """Whether this rank writes files and messages."""
         return self.number == 0
 
     @property
@@ -97,7 +97,7 @@ class SerialCommunicator:
         return [value]
 
     def gather_arrays(self, array: np.ndarray) -> list[np.ndarray] | None:
-        """Do the same with arrays of one type, which may be large."""
+        """Gather arrays of equal type, which may be large."""
         return [array]
 
     def allgather(self, value: Any) -> list[Any]:
@@ -105,15 +105,15 @@ class SerialCommunicator:
         return [value]
 
     def alltoall(self, values_by_rank: list[Any]) -> list[Any]:
-        """Hand the n-th value to rank n; give what they have handed over."""
+        """Send the n-th value to rank n; return the values received."""
         return values_by_rank
 
     def same(self, make: Callable[[], T]) -> T:
-        """Return what all ranks would make alike."""
+        """Return a value that all ranks would make alike."""
         return make()
 
     def peers(self, backend: Backend, value: T) -> dict[int, T]:
-        """Return the values of ranks that may write to one another's arrays, itself among them."""
+        """Return the values of ranks with shared memory, including this rank."""
         return {self.number: value}
 
     def share_memory(self, backend: Backend) -> bool:
@@ -121,11 +121,11 @@ class SerialCommunicator:
         return all(self.allgather(len(self.peers(backend, None)) == self.count))
 
     def detour(self, backend: Backend) -> str:
-        """Describe what halos go through where memory could be shared and is not."""
+        """Describe the path of halos where memory could be shared and is not."""
         return ""
 
     def wait_for_peers(self, backend: Backend) -> None:
-        """Let what is launched from now on wait for what ranks that share memory have launched."""
+        """Let later launches wait for earlier launches of ranks that share memory."""
 
     def wait(self) -> None:
         """Return when all ranks are here."""
@@ -141,7 +141,7 @@ class SerialCommunicator:
         return Link()
 
     def exchange(self, out: Buffers, into: Buffers) -> tuple[Callable[[], None], ...]:
-        """Bind a repeated exchange of arrays of this machine: give what starts and finishes it."""
+        """Bind a repeated exchange of arrays of this machine; return (start, finish)."""
         return meet, meet
 
     def program(self, backend: Backend, steps: tuple) -> Callable[[int, int], None]:
@@ -163,8 +163,7 @@ class MpiCommunicator(SerialCommunicator):
         self.number = self._world.rank
         self.count = self._world.size
         self.processes = self.count
-        # Ranks on one machine share its memory: their communicator tells how many there are and
-        # which is which.
+        # Ranks of a machine share its memory: their communicator numbers them.
         node = self._world.Split_type(mpi.COMM_TYPE_SHARED)
         # Ranks bound to the same cores divide them; bound to different ones each has its own.
         cores = sorted(os.sched_getaffinity(0))
@@ -179,10 +178,10 @@ class MpiCommunicator(SerialCommunicator):
         return self._world.gather(value)
 
     def gather_arrays(self, array: np.ndarray) -> list[np.ndarray] | None:
-        """Send them one by one: all together may exceed what MPI can count."""
+        """Send arrays separately: their total may exceed MPI's counts."""
         import numpy as np
 
-        # Shapes first, so that the root can allocate; then one message per rank.
+        # Shapes first, so that the root can allocate; then a message per rank.
         contiguous = np.ascontiguousarray(array)
         shapes = self._world.gather(contiguous.shape)
         if shapes is None:
@@ -206,7 +205,7 @@ class MpiCommunicator(SerialCommunicator):
         self._world.Barrier()
 
     def link(self, backend: Backend, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
-        """Let the backend say what carries its buffers; see `SerialCommunicator.link`."""
+        """Bind the backend's messages; see `SerialCommunicator.link`."""
         if not out and not into:
             return Link()
         outbox, inbox = ({r: backend.zeros(n)[:n] for r, n in s.items()} for s in (out, into))
@@ -226,12 +225,12 @@ class MpiCommunicator(SerialCommunicator):
 
 
 def join() -> SerialCommunicator:
-    """Find out whether this process is one of several, and join them.
+    """Join the other processes of the run, if there are any.
 
     Raises:
         DeviceError: several were started, and MPI is missing or does not know of them.
     """
-    # Without a launcher there is one process, and mpi4py is not imported.
+    # Without a launcher there is a single process, and mpi4py is not imported.
     tasks = started(os.environ)
     if tasks <= 1:
         return SerialCommunicator()
@@ -243,7 +242,7 @@ def join() -> SerialCommunicator:
             f"{tasks} tasks were started, and MPI is not there ({reason}); "
             "pip install 'seismo[mpi]', or start one"
         ) from error
-    # A launcher of another MPI starts processes that each see a world of one.
+    # Under the launcher of another MPI each process sees a world of size 1.
     world_size = MPI.COMM_WORLD.size
     if world_size != tasks:
         raise DeviceError(
@@ -267,7 +266,7 @@ def started(environment: Mapping[str, str]) -> int:
 
 
 def end_all(report: Callable[[], int]) -> int:
-    """Report what went wrong on this rank, and end the others, which would wait for it for ever.
+    """Report this rank's error, and end the others, which would wait for ever.
 
     Args:
         report: function that says it and gives the exit code.
@@ -293,7 +292,7 @@ def end_all(report: Callable[[], int]) -> int:
 
 
 def _deliver() -> None:
-    """Wait until what was said is read, and some time more: a launcher drops it as it aborts."""
+    """Wait until messages are read, and a little longer: an aborting launcher drops them."""
     sys.stderr.flush()
     end = time.monotonic() + _READ_LIMIT
     with contextlib.suppress(OSError):  # an abort has to come, whatever stands for stderr
@@ -303,7 +302,7 @@ def _deliver() -> None:
 
 
 def _unread(descriptor: int) -> int:
-    """Return the bytes in a pipe that its reader has not taken yet; 0 for what is no pipe."""
+    """Return the bytes in a pipe that its reader has not taken yet; 0 if it is no pipe."""
     if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
         return 0
     count = fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4))
@@ -311,7 +310,7 @@ def _unread(descriptor: int) -> int:
 
 
 def _all_fail(barrier: Any) -> bool:
-    """Whether all ranks end by themselves: what befalls all is said once, and needs no abort.
+    """Whether all ranks end by themselves: an error of all is reported once, without an abort.
 
     The barrier is of MPI's world, in which nothing else is said.
     """

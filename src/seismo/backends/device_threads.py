@@ -1,9 +1,9 @@
 """Ranks of one process: a thread for each of its devices, which share all memory.
 
-They do what ranks joined by MPI do, each with its part of the grid, and differ in three things.
-What one has to say to another it hands over as it is. A message is written straight into the buffer
-of the one that it is for, where devices see one another's memory. And all steps are queued
-together, by the first rank, once all have asked for them: devices wait for devices, no thread does.
+They do what ranks joined by MPI do, each with its part of the grid, with three differences.
+Objects are handed over without copies. A message is written straight into the
+receiver's buffer, where devices access each other's memory. And all steps are queued together, by
+the first rank, once all have asked for them: devices wait for devices, no thread does.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class DeviceThreads:
         self._failed: list[BaseException | None] = [None] * count
 
     def run(self, work: Callable[[SerialCommunicator], T]) -> T:
-        """Let all ranks do it, the first in this thread; give what that one gives.
+        """Run a function on all ranks, the first in this thread; return the first rank's result.
 
-        Where one fails all end, and its error is raised; where the first is, at once.
+        Where a rank fails all end, and its error is raised: at once in the first rank.
         """
         root_results: list[T] = []
 
@@ -92,7 +92,7 @@ class DeviceThreads:
             self.wait_until(lambda: self._arrived >= due)
 
     def wait_until(self, ready: Callable[[], bool]) -> None:
-        """Wait, holding `changed`, for what others do; who fails once it is done ends nobody."""
+        """Wait, holding `changed`, for the other ranks; failing after that ends nobody."""
         self.changed.wait_for(lambda: ready() or self._ended)
         if not ready():
             raise _EndedError
@@ -185,7 +185,7 @@ class ThreadCommunicator(SerialCommunicator):
 
     def _advance(self, take: Callable[[int, int], None] | None, first: int, count: int) -> None:
         """Queue steps as far as all have asked for them, or wait until the first rank has."""
-        # Each rank asks for `count` more steps; rank 0 queues what all have asked for.
+        # Each rank asks for `count` more steps; rank 0 queues the steps requested by all.
         threads = self._threads
         with threads.changed:
             threads.requested[self.number] += count

@@ -37,7 +37,7 @@ PREFETCH_ROWS = 2  # of a 3-D grid
 TILE_ROWS = {2: (1, 16), 3: (16, 32)}  # rows along y and z of a block, by dimensions
 PLANES_SHARE = 0.5  # of the second-level cache, that planes of a block may fill
 THIN_ROWS = 4  # rows along z of a tile of such a block
-BODY_COST = 16  # points of a sweep that take as long as one call of a body
+BODY_COST = 16  # points of a sweep that take as long as a call of a body
 _STAGGER = 9 * LANE_BYTES  # keeps arrays of equal shape off each other's cache sets
 
 
@@ -49,12 +49,12 @@ def _evenly(first: int, last: int, count: int) -> list[tuple[int, int]]:
 
 
 def _block_rows(formula: Formula, variant: Variant, row_bytes: int) -> tuple[int, int]:
-    """Return the rows of a block along y and z: half of those along y where planes are too large.
+    """Return the rows of a block along y and z: half as many along y where planes are too large.
 
     A flux has as many slots as the sweep that it prepares, and so the same tiles.
     """
     rows_y, rows_z = TILE_ROWS[len(variant.axes)]
-    # Fields by their memory variables along an axis: a second derivative has one more.
+    # Fields by their memory variables along an axis: second derivatives have an additional one.
     fields = variant.slots - (formula.kind in ("second", "mixed"))
     # Of each, order + 1 planes that reach half a stencil beyond the block on either side.
     planes = fields * (variant.order + 1) * (rows_y + variant.order) * row_bytes
@@ -65,7 +65,7 @@ def _block_rows(formula: Formula, variant: Variant, row_bytes: int) -> tuple[int
 def _tiles(boxes: np.ndarray, formula: Formula, variant: Variant, row_bytes: int) -> np.ndarray:
     """Cut boxes into blocks that fit the second-level cache, and these into tiles thin along z.
 
-    No block is cut across a layer's thickness: a tile of the flux, and the same one of the sweep
+    No block is cut across a layer's thickness: a tile of the flux, and the same tile of the sweep
     that it prepares, depend on no other block. In a layer across z they depend on the next tile:
     tiles are as thick as the stencil reaches.
     """
@@ -89,7 +89,7 @@ def _tiles(boxes: np.ndarray, formula: Formula, variant: Variant, row_bytes: int
 
 
 def _producer_links(tiles: np.ndarray, variant: Variant) -> np.ndarray:
-    """Whether, for each tile, the next one is its neighbour in a layer across z."""
+    """Whether, for each tile, the next tile is its neighbour in a layer across z."""
     # Neighbours: same y, shot and segments, the next z.
     is_next = (tiles[1:, 2:] == tiles[:-1, 2:]).all(axis=1) & (tiles[1:, 0] == tiles[:-1, 1])
     return np.append(is_next & ("z" in variant.middle), False)
@@ -125,10 +125,10 @@ class CpuBackend(HostBackend):
     def zeros(self, size: int, short: bool = False) -> np.ndarray:
         """Allocate zeros, aligned to lanes and staggered against cache conflicts.
 
-        A lane before the first number and some behind the last may be read.
+        A lane before the first number and a few behind the last may be read.
         """
-        # Arrays of equal shape that begin on the same cache set evict one another (conflict
-        # misses): each array is shifted by 9 more cache lines, modulo 16.
+        # Arrays of equal shape that begin on the same cache set evict each other (conflict misses):
+        # each array is shifted by 9 more cache lines, modulo 16.
         kind = np.dtype(SHORT if short else self.precision)
         item = kind.itemsize
         shift = (self._arrays % 16) * _STAGGER + LANE_BYTES
@@ -198,7 +198,7 @@ class CpuBackend(HostBackend):
         )
         # Costs in points let the schedule balance threads.
         parameters = np.array([a.ctypes.data for a in keep_alive], np.uint64)
-        # Spans may be idle in one of two sweeps over the same tiles: the rows tell them.
+        # Spans may be idle in either of two sweeps over the same tiles, as the rows say.
         placed = tiles[:, :FIRST_SPAN].tobytes() + str(memory.ctypes.data).encode()
         shots = np.unique(tiles[:, 4], return_inverse=True)[1]
         return [

@@ -1,15 +1,15 @@
 """Where threads meet within steps: a barrier that spins for as long as that pays, then sleeps.
 
 A thread that waits can spin, which costs nothing where every thread has a core of its own, or
-sleep, which gives its core to the one that it waits for, or to another program. How long it spins
-follows from what waiting took before: where the last thread was there soon after another one had
-gone to sleep, all spin for longer, up to a millisecond; where it took so long that it must have
-lost its core, they spin for some microseconds and then sleep, until that gets better again.
+sleep, which gives its core to the late thread, or to another program. The time to spin
+follows from earlier waits: where the last thread arrived soon after another had gone to sleep, all
+spin for longer, up to a millisecond; where it was so late that it must have lost its core, they
+spin for a few microseconds and then sleep, until waits get shorter again.
 
 The words of a barrier (`new_barrier`), of 64 bits, each on lines of its own:
 
     arrived      threads that are there
-    generation   how often all have been there; its lower half is what sleepers wait on (futex(2))
+    generation   how often all have been there; sleepers wait on its lower half (futex(2))
     sleepers     threads asleep
     patience     ns to spin
     present      threads that have begun
@@ -36,16 +36,16 @@ from numba.extending import intrinsic
 
 from seismo.backends import machine
 
-LINE = 16  # words between two of a barrier: no line, nor the one fetched beside it, is shared
+LINE = 16  # words between two of a barrier: neither a line nor its prefetched neighbour is shared
 ARRIVED, GENERATION, SLEEPERS, PATIENCE, PRESENT, DECISION, FUNCTIONS = range(7)
 CLAIMED = 8
 BESIDE_EACH_OTHER = 1  # a decision
-ONE_AFTER_ANOTHER = 2  # the other one
+ONE_AFTER_ANOTHER = 2  # the other decision
 LEAST_PATIENCE = 10_000  # ns
 MOST_PATIENCE = 1_000_000
 WINDOW = 0.5  # s after which the load by others is measured again: their clock ticks in 10 ms
 QUIET = 0.05  # of all cores that others may use while threads spin for long
-LATE = 1_500_000  # ns in which one comes that has lost it
+LATE = 1_500_000  # ns of delay of a thread that has lost its core
 ASSEMBLY = 50_000_000  # ns in which threads have to begin
 _LOOKS = 32  # at the barrier, between two at the clock
 _FUTEX = {"x86_64": 202, "aarch64": 98}  # number of the system call
@@ -80,7 +80,7 @@ class Barrier:
     """Own the words of a barrier, and say how long threads spin at it."""
 
     def __init__(self, parties: int) -> None:
-        """Begin as what runs at the moment suggests: patient if nothing else does."""
+        """Choose the first patience by the machine's load: long if it is idle."""
         self.words = new_barrier(parties)
         self._be_patient(machine.running_threads() == 1)
         self._start_window()
@@ -128,7 +128,7 @@ def _store(context, address, word):
 
 @intrinsic
 def _add(context, address, word):
-    """Add to a word that other threads add to; give what it was."""
+    """Atomically add; return the old value."""
 
     def generate(context, builder, signature, args):
         return builder.atomic_rmw("add", _pointer(builder, args[0]), args[1], "seq_cst")
@@ -149,7 +149,7 @@ def _decide(context, address, word):
 
 @intrinsic
 def _pause(context):
-    """Leave the core to its other thread for some cycles."""
+    """Leave the core to its other hardware thread for a few cycles."""
 
     def generate(context, builder, signature, args):
         if platform.machine() == "x86_64":
@@ -215,7 +215,7 @@ def meet(barrier, parties):
     generation = barrier + 8 * LINE * GENERATION
     sleepers = barrier + 8 * LINE * SLEEPERS
     functions = barrier + 8 * LINE * FUNCTIONS
-    # The last one lets all go on, and wakes those who sleep.
+    # The last thread releases the others, and wakes sleepers.
     before = _load(generation)
     if _add(arrived, 1) == parties - 1:
         _store(arrived, 0)
@@ -253,7 +253,7 @@ def disclaim(barrier, parties, turn, party):
 def claim(barrier, parties, turn, party, count):
     """Return the number of a unit of a thread's list that is this thread's own from now on.
 
-    `count` of them: what is no less says that none is left.
+    `count` of them: a result not below it means that none is left.
     """
     claimed = _claimed(barrier, parties, turn, party)
     # A look costs less than a claim, where others have taken all.

@@ -1,14 +1,14 @@
 """C functions ``void(first, last, parameters, step)``: all the work of the CPU, kept on disk.
 
-Each does its items first <= n < last in one step: the tiles of a sweep, or every n of a body
-(`seismo.backends.point_kernels`, `row_kernels`). `parameters` is an address where their arguments
-are laid out: for a sweep as `tiles` says, for a body one after the other (`argument_words`).
+Each does its items first <= n < last in a step: the tiles of a sweep, or every n of a body
+(`seismo.backends.point_kernels`, `row_kernels`). `parameters` is the address of their arguments:
+for a sweep laid out as in `tiles`, for a body in order (`argument_words`).
 
-A function is compiled in one of two ways: it writes its own LLVM code (`written`), or Numba infers
-its types (`typed`). Either takes ``void(int64, int64, uint64, int64)``. Numba's own cache does not
-see what a function closes over, its files have no checksum, and it loads all of Numba's typing
-before the first function: half a second. Here the key is a name, the text of every module that can
-take part, the processor, and the versions of the compilers; each key has a file of its own, and a
+A function is compiled in either of two ways: it writes its own LLVM code (`written`), or Numba
+infers its types (`typed`). Either takes ``void(int64, int64, uint64, int64)``. Numba's own cache
+ignores a function's closure, its files have no checksum, and it loads all of Numba's typing before
+the first function: half a second. Here the key is a name, the text of every module that can take
+part, the processor, and the versions of the compilers; each key has a file of its own, and a
 function that was compiled once is loaded without a compiler.
 """
 
@@ -64,7 +64,7 @@ class Compiled(NamedTuple):
     Attributes:
         library: holds its machine code.
         symbol: its name there.
-        reload: function, and what it is called with, to have the same in another process.
+        reload: function and its arguments that make the same in another process.
     """
 
     library: JITCodeLibrary
@@ -81,7 +81,7 @@ def address_of(name: str, compiled: Compile) -> int:
 
     Args:
         name: of the function with all its options, and whatever is not in `seismo.backends`.
-        compiled: what compiles it.
+        compiled: compiles it.
     """
     codegen = cpu_target.target_context.codegen()
     key = f"{body_digest()} {name} {_versions()} {codegen.magic_tuple()}"
@@ -107,7 +107,7 @@ def _versions() -> tuple[str, ...]:
 
 
 def written(write: Callable[[IRValue, IRValue, IRValue, IRValue], None]) -> Compile:
-    """Return what compiles a function that writes its own code, called with its four arguments."""
+    """Return the compiler of a function that writes its own code from its four arguments."""
 
     def compiled(codegen: JITCPUCodegen, name: str) -> Compiled:
         module = codegen._create_empty_module(name)
@@ -142,7 +142,7 @@ def _load_written(state: tuple) -> Compiled:
 
 
 def typed(function: Callable, **options: Any) -> Compile:
-    """Return what compiles a Python function of four integers by inference of its types."""
+    """Return the compiler of a Python function of four integers, by type inference."""
 
     def compiled(codegen: JITCPUCodegen, name: str) -> Compiled:
         c_function: Any = CFunc(function, SIGNATURE, {}, options)
@@ -170,7 +170,7 @@ _array_kinds: dict[tuple, types.Type] = {}
 
 @lru_cache
 def sweep_function(formula: Formula, variant: Variant, precision: str, width: int) -> int:
-    """Compile the loops over tiles for one formula in one variant; give the address.
+    """Compile the loops over tiles for a variant of a formula; return the address.
 
     `width` is that of the surface weights, 0 where none is read.
     """
@@ -185,7 +185,7 @@ def body_function(body: Callable, rows: bool, arguments: tuple, clock: np.ndarra
 
     With `rows` it is ``body(n, 0, length, *rest)``, of which the length is the first argument.
     """
-    # Types of the arguments, and which one is the step counter, select the code.
+    # The arguments' types, and which is the step counter, select the code.
     kinds = tuple(_kind(a) for a in arguments)
     return _body_function(body, rows, kinds, tuple(a is clock for a in arguments))
 
@@ -227,7 +227,7 @@ def argument_words(arguments: tuple) -> np.ndarray:
 
     Whoever calls with the address of these words has to hold on to the arguments too.
     """
-    # Array: address, shape, strides, one word each. Scalar: its bits in the first bytes of a word.
+    # Array: address, shape, strides, a word each. Scalar: its bits in the first bytes of a word.
     words: list[np.ndarray] = []
     for a in arguments:
         if isinstance(a, np.ndarray):
@@ -240,7 +240,7 @@ def argument_words(arguments: tuple) -> np.ndarray:
 
 
 def argument_reader(kinds: tuple, clocks: tuple[bool, ...]) -> Any:
-    """Make an intrinsic (parameters, step) -> arguments; for the clock it makes one of the step."""
+    """Make an intrinsic (parameters, step) -> arguments; the clock's argument is the step."""
 
     @intrinsic
     def arguments_at(context, parameters, step):
@@ -252,7 +252,7 @@ def argument_reader(kinds: tuple, clocks: tuple[bool, ...]) -> Any:
             arguments = []
             at = 0
             for kind, is_clock in zip(kinds, clocks, strict=True):
-                # Words of one argument: 1 + 2 ndim of an array, 1 of a number.
+                # Words of an argument: 1 + 2 ndim of an array, 1 of a number.
                 count = 1 + 2 * kind.ndim if isinstance(kind, types.Array) else 1
                 pointers = [builder.gep(words, [_WORD(at + k)]) for k in range(count)]
                 at += count

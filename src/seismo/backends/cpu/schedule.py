@@ -1,21 +1,21 @@
-"""Programs of the CPU: which thread calls what, in which order, for many steps without Python.
+"""Programs of the CPU: the calls of each thread, in order, for many steps without Python.
 
 All work is tasks: C functions (`c_functions`) called for a range of items, such as tiles of a
-sweep, grid points of sources, receivers. A *task list* is what one thread calls in order. The task
-lists of a *phase* run side by side, with a barrier between phases. There are two schedules::
+sweep, grid points of sources, receivers. A *task list* holds the calls of a thread in order. The
+task lists of a *phase* run side by side, with a barrier between phases. There are two schedules::
 
     tile-parallel   a phase for each group of launches, its items divided among the threads, which
                     meet at a barrier of the program's own where they run side by side (`barrier`);
                     a thread that is done takes over *units* of the lists of others
-    shot-parallel   a task list for each shot with all of its calls: a thread takes one shot
-                    through all steps before it takes the next, and waits for no other thread
+    shot-parallel   a task list for each shot with all of its calls: a thread steps a shot through
+                    all steps before the next, and waits for no other thread
 
-Where a step has calls of the host's in it (halos that travel to other ranks), it is laid out in
-pieces, one for what lies between two of them, and Python goes from piece to piece.
+Where a step has host calls (halos that travel to other ranks), it is cut into pieces between them,
+and Python goes from piece to piece.
 
 A sweep that writes nothing but layer memory (the flux of second derivatives) prepares the sweep
-that follows. One thread does both in turn, tile by tile, while the tile is in its cache; what
-prepares the next tile comes first where that one is linked.
+that follows. The same thread does both in turn, tile by tile, while the tile is in its cache; a
+linked next tile is prepared first.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from seismo.backends.cpu.threads import CallTable, replay
 
 SMALL = 1 << 14  # points of a phase below which it takes less than threads take to meet
 ONE_UNIT = np.array([0, 1])
-ONE_LIST = np.array([[[0, 1]]])  # a table of starts: one step, one phase, one task list
+ONE_LIST = np.array([[[0, 1]]])  # a table of starts: of a single step, phase and task list
 UNITS = 48  # of a thread's share of a phase, that others may take over
-LEAST_UNIT = 1 << 12  # points of one, which take longer by far than to claim them
-LONGEST = 1 << 29  # points to update in one go, a second's work: it cannot be interrupted
+LEAST_UNIT = 1 << 12  # points of a unit, which take longer by far than claiming it
+LONGEST = 1 << 29  # points to update between interrupts, a second's work: it cannot be interrupted
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A launch on the CPU: one C function, for items numbered from 0.
+    """A launch on the CPU: a C function, for items numbered from 0.
 
     Attributes:
         address: of the function.
-        parameters: what it finds at the address it is given.
-        keep_alive: what `parameters` points to.
-        costs: what each item takes, in points of a sweep.
-        shots: the shot of each item; None if they are of no one shot.
+        parameters: its arguments, by address.
+        keep_alive: objects that `parameters` points to.
+        costs: of each item, in points of a sweep.
+        shots: the shot of each item; None if they serve several shots.
         clock: holds the step, for calls outside a program.
-        tiles: of a sweep, what its items are; equal ones have the same.
+        tiles: items of a sweep; equal sweeps share them.
         producer_links: None unless it writes nothing but layer memory, that the same tile of the
             next sweep reads; of each tile then, whether the tile after it depends on it too.
     """
@@ -99,7 +99,7 @@ def _is_host_call(group: list[Launch]) -> bool:
 
 
 def _pieces(step: Step, threads: int) -> Iterator[Callable[[int], None]]:
-    """Return functions (step) for what lies between two calls of the host, and for these."""
+    """Return functions (step) for pieces between host calls, and for the host calls."""
     # Lay each run of compiled launches out on its own.
     for by_host, groups in groupby(step, _is_host_call):
         if by_host:
@@ -143,7 +143,7 @@ def _scheduled(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], No
 
 
 def _fused(step: Any) -> list[list[FusedTasks]]:
-    """Join launches that only prepare with those that follow on the same tiles."""
+    """Join launches that only prepare with the sweeps that follow on the same tiles."""
     # Flux sweeps whose tiles all recur in the next group are fused with it, tile by tile.
     groups: list[list[FusedTasks]] = []
     producers: dict[bytes, FusedTasks] = {}
@@ -153,15 +153,14 @@ def _fused(step: Any) -> list[list[FusedTasks]]:
             groups.pop()
             chains = [(*producers.get(calls.tiles, ()), calls) for calls in group]
         groups.append(chains)
-        # Only a group that consists of nothing but preparing launches may be fused with the next
-        # one.
+        # Only a group that consists of nothing but preparing launches may be fused with the next.
         alone = all(len(chain) == 1 and chain[0].producer_links is not None for chain in chains)
         producers = {chain[0].tiles: chain for chain in chains} if alone else {}
     return groups
 
 
 def _shots(steps: list[list[list[FusedTasks]]]) -> list[int]:
-    """List the shots if all work is of one or another of them."""
+    """List the shots if every item of work serves a single shot."""
     shots: set[int] = set()
     for calls in (c for groups in steps for group in groups for chain in group for c in chain):
         if calls.shots is None:
@@ -191,21 +190,21 @@ def _rows(chain: FusedTasks, first: int, last: int) -> TaskRows:
 
 
 def _links(chain: FusedTasks) -> np.ndarray:
-    """Whether, for each item, the same thread has to take the next one."""
+    """Whether, for each item, the same thread has to take the next."""
     links = chain[0].producer_links
     return np.zeros(len(chain[0].costs), bool) if links is None else links
 
 
 def _free(chain: FusedTasks) -> np.ndarray:
-    """Return the items that are not linked to the one before them, and the number of items."""
+    """Return the items that are not linked to their predecessor, and the number of items."""
     return np.flatnonzero(~np.append(False, _links(chain)))
 
 
 def _shot_parallel(groups: list[list[FusedTasks]], shots: list[int]) -> list[Units]:
-    """Return each shot all calls of its items, in the order of the groups, in one unit."""
+    """Return a unit for each shot with all calls of its items, in the order of the groups."""
     task_lists: dict[int, TaskRows] = {shot: [] for shot in shots}
     for chain in (chain for group in groups for chain in group):
-        # Contiguous runs of items of one shot become one call each.
+        # Contiguous runs of items of a shot become a call each.
         owners: Any = chain[0].shots
         cuts = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(owners)]
         for first, last in pairwise(cuts):
@@ -217,19 +216,19 @@ def _shot_parallel(groups: list[list[FusedTasks]], shots: list[int]) -> list[Uni
 def _tile_parallel(group: list[FusedTasks], threads: int) -> list[Units]:
     """Deal the items of every launch to threads, in runs, so that all have about equal costs.
 
-    Launches whose items are few and large, as where two layers meet, are dealt first: what they
-    leave uneven the others make up for.
+    Launches whose items are few and large, as where two layers meet, are dealt first: the others
+    even out the rest.
     """
     costs = [np.sum([calls.costs for calls in chain], axis=0) for chain in group]
     total = sum(cost.sum() for cost in costs)
     task_lists: list[Units] = [[] for _ in range(threads)]
-    # Small phases stay on one thread, which spares the barrier.
+    # Small phases stay on a single thread, which spares the barrier.
     if threads == 1 or total < SMALL:
         task_lists[0] += [
             _rows(chain, 0, len(cost)) for chain, cost in zip(group, costs, strict=True)
         ]
         return task_lists
-    # Large items first: what is left towards the end of a phase are small ones.
+    # Large items first: only small items are left towards the end of a phase.
     most = max(LEAST_UNIT, total / threads / UNITS)
     dealt = np.zeros(threads)
     for n in sorted(range(len(group)), key=lambda n: -_largest_run(group[n], costs[n])):
@@ -245,8 +244,8 @@ def _tile_parallel(group: list[FusedTasks], threads: int) -> list[Units]:
 def _pieces_of(
     chain: FusedTasks, reached: np.ndarray, first: int, last: int, most: float
 ) -> Iterator[tuple[int, int]]:
-    """Cut items in runs that cost some `most`; `reached` is what those before each item cost."""
-    # At the first item behind each wanted cost that is not linked to the one before it.
+    """Cut items into runs of cost `most`; `reached` is the cost of all items before each."""
+    # At the first item behind each wanted cost that is not linked to its predecessor.
     free = _free(chain)
     free = free[(first <= free) & (free < last)]
     count = max(1, round((reached[last] - reached[first]) / most))
@@ -256,15 +255,15 @@ def _pieces_of(
 
 
 def _largest_run(chain: FusedTasks, cost: np.ndarray) -> float:
-    """Return the largest cost of items that one thread has to take together."""
+    """Return the largest cost of items that a thread has to take together."""
     ends = np.flatnonzero(~_links(chain))
     return float(np.diff(np.cumsum(cost)[ends], prepend=0.0).max(initial=0.0))
 
 
 def _cuts(chain: FusedTasks, cost: np.ndarray, dealt: np.ndarray) -> list[int]:
-    """Return where the items of a launch are cut, for threads that were dealt some costs before."""
+    """Return the cuts of a launch's items, for threads with the costs dealt before."""
     # Level: threads below it are filled up to it by what there is (water filling). It is the lowest
-    # of those that the threads that were dealt least would reach, one, two, ... of them.
+    # level that the n threads of least cost would reach, n = 1, 2, ...
     reached = np.cumsum([0.0, *cost])
     levels = (reached[-1] + np.cumsum(np.sort(dealt))) / np.arange(1.0, dealt.size + 1.0)
     shares = np.cumsum(np.maximum(levels.min() - dealt, 0.0))
@@ -275,7 +274,7 @@ def _cuts(chain: FusedTasks, cost: np.ndarray, dealt: np.ndarray) -> list[int]:
 
 
 def _table(phases: list[list[list[Units]]]) -> CallTable:
-    """Write all calls in one table; say where units and task lists of phases and steps begin."""
+    """Write all calls in a table; return where units and task lists of phases and steps begin."""
     # CSR layout: units starts[step, phase, k] .. starts[step, phase, k + 1] are those of list k.
     most = max(len(step) for step in phases)
     task_lists = len(phases[0][0])

@@ -1,11 +1,11 @@
 """What threads run: the calls of a task list, step by step, with denormal numbers taken for 0.
 
 Ahead of a wavefront, and deep in absorbing layers, fields fade through all sizes to nothing. Below
-1.2e-38 a float32 is denormal, and an operation on it takes some processors over a hundred cycles.
-All work on fields takes such numbers for 0, as the sweeps of GPUs do in single precision
-(`fastmath`). A thread switches to that mode before it makes its calls and back behind: whoever
-called computes as ever. Processors other than x86 keep their mode: those of ARM compute with such
-numbers at full speed.
+1.2e-38 a float32 is denormal, and an operation on it takes over a hundred cycles on many
+processors. All work on fields takes such numbers for 0, as the sweeps of GPUs do in single
+precision (`fastmath`). A thread switches to that mode before it makes its calls and back behind:
+whoever called computes as ever. Processors other than x86 keep their mode: ARM processors compute
+with such numbers at full speed.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ class CallTable(NamedTuple):
 
     Attributes:
         calls: (call, 4), uint64: function, first item, last + 1, parameters.
-        units: (unit + 1), int64: where each unit begins in `calls`; one thread makes its calls.
+        units: (unit + 1), int64: where each unit begins in `calls`; a single thread makes its
+            calls.
         starts: (step, phase, list + 1), int64: where each task list begins in `units`.
     """
 
@@ -115,7 +116,7 @@ class CallTable(NamedTuple):
 
 @njit(nogil=True)
 def _run_units(calls, units, first, last, step):
-    """Make the calls of some units in a step."""
+    """Make the calls of a range of units in a step."""
     for n in range(units[first], units[last]):
         _call_at(calls[n, 0], calls[n, 1], calls[n, 2], calls[n, 3], step)
 
@@ -133,7 +134,7 @@ def _run_list(calls, units, starts, phase, task_list, first, count):
 
 @njit(nogil=True)
 def _run_beside_others(calls, units, starts, task_list, first, count, barrier):
-    """Make the calls of a task list in steps first, first + 1, ..., and of what others leave.
+    """Make the calls of a task list in steps first, first + 1, ..., and of units that others leave.
 
     Before each phase threads meet; where they cannot, it does nothing.
     """
@@ -152,7 +153,7 @@ def _run_beside_others(calls, units, starts, task_list, first, count, barrier):
             if not (alone and was_alone):
                 meet(barrier, parties)
             was_alone = alone
-            # Claims are counted by turns: those of the phase before are forgotten in this one.
+            # Claims are counted by turns: claims of the previous phase are cleared in this phase.
             if not alone:
                 turn = 1 - turn
                 disclaim(barrier, parties, 1 - turn, task_list)
@@ -164,12 +165,12 @@ def _run_beside_others(calls, units, starts, task_list, first, count, barrier):
 
 @njit(nogil=True)
 def _share_units(calls, units, bounds, task_list, step, barrier, turn):
-    """Take units of a thread's own list, then of the lists of those who are not done with theirs.
+    """Take units of a thread's own list, then of the lists of threads that are not done.
 
     A thread that loses its core, or whose points are dearer, thus holds up nobody for longer than
     by a unit.
     """
-    # The thread's list first, then those behind it, around the circle.
+    # The thread's list first, then the following lists, cyclically.
     parties = bounds.shape[0] - 1
     for ahead in range(parties):
         owner = (task_list + ahead) % parties
@@ -196,7 +197,7 @@ def replay(
     """Take `count` steps: every task list through all of them, or all lists through every one.
 
     Args:
-        program: what threads call.
+        program: calls of the threads.
         first: number of the first step.
         count: steps.
         shot_parallel: whether task lists need not wait for each other.
@@ -213,7 +214,7 @@ def replay(
 
 
 def _together(first: int, count: int, words: np.ndarray, barrier: np.ndarray) -> bool:
-    """Take steps in one parallel loop; return whether its threads ran beside each other."""
+    """Take steps in a parallel loop; return whether its threads ran beside each other."""
     decision = barrier[DECISION * LINE :]
     if decision[0] == ONE_AFTER_ANOTHER:  # as before
         return False

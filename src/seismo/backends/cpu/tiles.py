@@ -1,15 +1,15 @@
 """Tiles of a sweep on CPUs: the loops over z, y and the lanes of x around a formula.
 
-A tile walks whole rows: the left end, the middle, the right end. All it needs stands in memory
-behind one address, so that every variant is a C function of the same arguments. `parameters` is
-the address of the addresses of: tiles, integers (`INTEGERS`, then a lead for each array),
+A tile walks whole rows: the left end, the middle, the right end. All its arguments lie in memory
+behind a single address, so that every variant is a C function of the same arguments. `parameters`
+is the address of the addresses of: tiles, integers (`INTEGERS`, then a lead for each array),
 coefficients, profiles, weights, layer memory (`TABLES`), and the arrays.
 
-LLVM's loop vectoriser gives up on update formulas with a dozen arrays that might alias. Here one
-lane *is* an LLVM vector (`VectorLanes`), so a formula written with ``load``, arithmetic and
-``store`` is vectorised by construction, on any target LLVM knows. Stores take a mask, so that the
-last vector of a row needs no second, scalar loop. A lane holds `width` numbers: 16 float32 or
-8 float64 (64 bytes, one cache line). On machines with narrower registers LLVM splits it.
+LLVM's loop vectoriser gives up on update formulas with a dozen arrays that might alias. Here a lane
+*is* an LLVM vector (`VectorLanes`), so a formula written with ``load``, arithmetic and ``store`` is
+vectorised by construction, on any target LLVM knows. Stores take a mask, so that the last vector of
+a row needs no second, scalar loop. A lane holds `width` numbers: 16 float32 or 8 float64 (64 bytes,
+a cache line). On machines with narrower registers LLVM splits it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _aligns() -> bool:
     from llvmlite import binding
     from numba.core.registry import cpu_target
 
-    # valignd and valignq of AVX-512: two aligned registers, shifted as one, give the unaligned
+    # valignd and valignq of AVX-512: two aligned registers, shifted together, give the unaligned
     # lane.
     _, _, features = cpu_target.target_context.codegen().magic_tuple()
     if "+avx512f" not in features.split(","):
@@ -93,7 +93,7 @@ class VectorLanes:
         value.align = align
         return index.then(value)
 
-    read = load  # of what the stage does not write
+    read = load  # of arrays that the stage does not write
 
     @staticmethod
     def rounded(value: IRValue) -> IRValue:
@@ -124,7 +124,7 @@ class VectorLanes:
     def store(self, target: IRValue, index: IRValue, value: IRValue, where: IRValue) -> None:
         """Write a lane where its mask says so.
 
-        In 16 bits as integers: of these every processor that stores some of a lane stores some.
+        In 16 bits as integers: every processor that can store part of a lane can store integers so.
         """
         if not isinstance(target, ShortArray):
             self._store(target, index, value, where, f"f{8 * self.size}", self.size)
@@ -148,8 +148,8 @@ class VectorLanes:
     def fetch(self, address: IRValue, index: IRValue) -> None:
         """Ask for the cache line of number `index` behind an address, in the second-level cache.
 
-        The first-level cache waits for few lines at a time: for those that come from memory it
-        would have to wait longest.
+        The first-level cache waits for few lines at a time: lines that come from memory would take
+        longest.
         """
         # llvm.prefetch arguments: read (0), locality 2 (second level), data cache (1).
         stored = ir.HalfType() if isinstance(address, ShortArray) else self.kind
@@ -181,11 +181,11 @@ PROFILES = 8  # numbers of a layer profile: b, a, 1/kappa at nodes and at half p
 
 
 class TileCode:
-    """Write the code of some tiles, one after the other.
+    """Write the code of a sequence of tiles.
 
     Args:
         lanes: lanes of the backend.
-        formula: what is updated.
+        formula: the update.
         variant: the operators that it is bound to.
         width: surface weights of a row, 0 where none is read.
     """
@@ -216,7 +216,8 @@ class TileCode:
         context: dict[str, Any] = {
             name: tables[name] for name in KernelContext._fields if name in tables
         }
-        # Coefficients become registers: order / 2 for each axis (one more of second derivatives).
+        # Coefficients become registers: order / 2 for each axis (second derivatives: order / 2 +
+        # 1).
         count = self._terms
         for name, terms in (("first", count), ("second", count + 1), ("on_nodes", count)):
             rows = [self._numbers(tables[name], axis * terms, terms) for axis in range(3)]
@@ -270,7 +271,7 @@ class TileCode:
                 x = counter.opaque() if in_layer else counter
                 # Mask of the last lane: the numbers before x1.
                 lane = {"x": x, "j": j + x, "mask": self._lanes.first(x1 - x)}
-                # Opaque strides keep LLVM from hoisting one address per stencil row into registers,
+                # Opaque strides keep LLVM from hoisting an address per stencil row into registers,
                 # which spill.
                 lane |= {name: context[name].opaque() for name in ("y_stride", "z_stride")}
                 # Prefetch each array a fixed distance ahead.

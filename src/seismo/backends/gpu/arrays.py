@@ -8,7 +8,7 @@ lower half the place::
 
     every thread    the largest key of i, i + all threads, i + 2 * all threads, ...
     every block     the largest of its threads, in shared memory, half of them at a time
-    one block       the largest of the blocks
+    a block         the largest of the blocks
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class GpuArrays:
-    """Arrays of one precision on a card, and the layouts of threads that work on them."""
+    """Arrays of a precision on a card, and the layouts of threads that work on them."""
 
     in_clusters: bool | None = None  # whether kernels loop over a plane's steps; None: if faster
 
@@ -53,7 +53,7 @@ class GpuArrays:
         return self.card.array(host_array)
 
     def fetch(self, array: Any) -> np.ndarray:
-        """Copy an array, or a view of one, from the card."""
+        """Copy an array, or a view, from the card."""
         return self.card.fetch(array)
 
     def host_buffer(self, size: int) -> np.ndarray:
@@ -89,11 +89,11 @@ class GpuArrays:
         return self.card.free_memory()
 
     def bandwidth(self) -> float:
-        """Measure what copies on the card move."""
+        """Measure the rate of copies on the card."""
         return self.card.bandwidth()
 
     def health(self) -> dict[str, float]:
-        """Describe how busy, full, hot the card is, and what it draws."""
+        """Describe the card's load, memory, temperature and power."""
         return self.card.health()
 
     def describe(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _on_device(backend: GpuArrays, data: bytes, shape: tuple[int, ...]) -> Any:
     return backend.array(host_array.ravel().astype(backend.precision))
 
 
-# A module that imports this one.
+# A module that imports this module.
 
 THREADS = 256  # of a block, a power of two
 BLOCKS = 1056  # eight for every multiprocessor of an H200
@@ -248,7 +248,7 @@ def bind_largest(
             addresses=False, writes=(target,),
         )  # fmt: skip
 
-    # Two launches in order on one stream: the first writes what the second reads.
+    # Two launches in order on a stream: the second reads the result of the first.
     stages = (
         stage(LargestKernel(threads, item, shift), field.size, field.view(unsigned), largest_keys),
         stage(LargestKernel(threads), blocks, largest_keys, result),

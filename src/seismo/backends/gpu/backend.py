@@ -45,7 +45,7 @@ from seismo.equations.framework.formula import Formula
 
 
 class SweepBinding:
-    """A formula with its tables and arrays, to be bound to boxes of one kind of row."""
+    """A formula with its tables and arrays, to be bound to boxes of a kind of row."""
 
     def __init__(
         self, backend: GpuArrays, call: SweepCall, back: bool, tables: KernelConstants,
@@ -65,11 +65,11 @@ class SweepBinding:
         self._addresses = device_tables(backend, tables)
 
     def launch(self, stretched: str, boxes: np.ndarray, whole_boxes: np.ndarray | None) -> Launch:
-        """Bind to boxes of `BOX_COLUMNS`, with one span; a layout is that of the whole ones."""
+        """Bind to boxes of `BOX_COLUMNS`, with one span; the whole boxes give the layout."""
         variant = self._variant
         backend = self._backend
         operands = self._operands
-        # The layout of threads, by what the kernel does and the width of its boxes.
+        # The layout of threads, by the kernel's work and the width of its boxes.
         layout = blocks.layout_of(backend.shapes, self._formula, variant, stretched)
         at_ends = "x" in stretched
         every = boxes if whole_boxes is None else np.concatenate([boxes, whole_boxes])
@@ -102,8 +102,8 @@ class SweepBinding:
             variant.scaled, blocks.asked_arrays(self._formula, variant, stretched, shape),
             self._formula.unread, self._memory[0].dtype == SHORT,
         )  # fmt: skip
-        # One box for all shots (without the shot's offset): bounds become constants of the kernel,
-        # but not those of parts, which differ from phase to phase.
+        # A box common to all shots (without the shot's offset): bounds become constants of the
+        # kernel, except bounds of parts, which differ from phase to phase.
         is_single = len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
         alone = not stretched and is_single and whole_boxes is None
         listed = partial(self._many_boxes, at_ends)
@@ -139,7 +139,7 @@ class SweepBinding:
     def _many_boxes(self, at_ends: bool, shape: BlockShape, boxes: np.ndarray, width: int):
         """Many boxes: a table of blocks.
 
-        Where rows end with half a line the two ends of neighbours share one, and take turns.
+        Where rows end with half a line the two ends of neighbours share a line, and take turns.
         """
         px, py, pz = shape.points(width)
         table = blocks.blocks_of(boxes, (px, py, pz), shape.slab_blocks)
@@ -160,7 +160,7 @@ def _tick(n, clock) -> None:
 
 
 class GpuBackend(GpuArrays):
-    """Numba kernels on one NVIDIA card."""
+    """Numba kernels on an NVIDIA card."""
 
     name = "gpu"
     batch_points = 32 << 20  # 64 shots of 340^2 run 8 times as fast together as alone
@@ -183,8 +183,9 @@ class GpuBackend(GpuArrays):
         """Bind a formula; see `Backend.sweep`. Parts of boxes have the layout of the whole ones.
 
         A volume does not fit the card's cache: there, the way back won nothing. In volumes threads
-        march across a layer, along what they call z: where it lies across y, the two are swapped,
-        as second derivatives are the same along all axes. So are corners: they share a layout.
+        march across a layer, along the axis that they call z: where it lies across y, the two are
+        swapped, as second derivatives are the same along all axes. So are corners: they share a
+        layout.
         """
         back = back and "y" not in variant.axes
         call = SweepCall(formula, variant, tables, boxes, operands)
@@ -241,9 +242,9 @@ class GpuBackend(GpuArrays):
     def program(
         self, steps: tuple[Step, ...], others: Sequence[tuple[GpuBackend, tuple[Step, ...]]] = ()
     ) -> Callable[[int, int], None]:
-        """Record what steps launch; see `Backend.program`.
+        """Record the launches of steps; see `Backend.program`.
 
-        Planes that fit the card are stepped by one kernel with the time loop inside.
+        Planes that fit the card are stepped by a single kernel with the time loop inside.
         """
         members = ((self, steps), *others)
 
@@ -259,7 +260,7 @@ class GpuBackend(GpuArrays):
         return CountedSteps(self.card, tuple([*step, tick] for step in steps), self.clock)
 
     def exchange(self, ranks: Communicator, out: dict[int, Any], into: dict[int, Any]) -> tuple:
-        """Let cards of different processes send to one another; see `Backend.exchange`."""
+        """Let cards of different processes send to each other; see `Backend.exchange`."""
         return (self.card.exchange(ranks, out, into),), ()
 
     def mark(self) -> Launch:

@@ -53,7 +53,7 @@ FIRST = -5  # a stream's highest priority; CUDA takes the nearest that the card 
 
 
 class Card(Tools):
-    """Own one card's streams and loaded kernels."""
+    """Own a card's streams and loaded kernels."""
 
     def __init__(self, number: int = 0) -> None:
         self.device = cupy.cuda.Device(number)
@@ -92,7 +92,7 @@ class Card(Tools):
         }
 
     def health(self) -> dict[str, float]:
-        """Describe how busy, full and hot it is, and what it draws."""
+        """Describe its load, memory, temperature and power."""
         return self._health()
 
     @cached_property
@@ -119,7 +119,7 @@ class Card(Tools):
             return to_card(host_array)
 
     def fetch(self, array: Any) -> np.ndarray:
-        """Copy an array, or a view of one, from the card."""
+        """Copy an array, or a view, from the card."""
         with self.main:
             return cupy.asnumpy(array)
 
@@ -144,7 +144,7 @@ class Card(Tools):
     def send(self, array: Any, host: np.ndarray) -> Copy:
         """Copy an array from the card on a stream of its own."""
         # Events order the copy after the main stream's launches, without the host.
-        stream = cupy.cuda.get_current_stream()  # the one that single launches go to
+        stream = cupy.cuda.get_current_stream()  # the stream of single launches
         self._copies.wait_event(stream.record(cupy.cuda.Event(disable_timing=True)))
         array.get(stream=self._copies, out=host, blocking=False)
         copied = self._copies.record(cupy.cuda.Event(block=True, disable_timing=True))
@@ -156,7 +156,7 @@ class Card(Tools):
         return Copy(wait, lambda: cupy.cuda.get_current_stream().wait_event(copied))
 
     def mark(self) -> Callable[[], None]:
-        """Mark what was launched; the result lets single launches, on any card, wait for it."""
+        """Record an event; the result makes single launches of any card wait for it."""
         reached = cupy.cuda.get_current_stream().record(cupy.cuda.Event(disable_timing=True))
         return lambda: cupy.cuda.get_current_stream().wait_event(reached)
 
@@ -168,12 +168,12 @@ class Card(Tools):
         """Bind a kernel to its arguments; it is compiled and loaded before it first runs.
 
         Args:
-            kernel: what it is made of.
+            kernel: its definition.
             grid: blocks along x, y, z.
             block: threads along x, y, z.
             arguments: arrays and numbers, in tuples if need be.
             addresses: whether arrays are handed over as addresses.
-            writes: those of the arrays that the kernel changes.
+            writes: arrays that the kernel changes.
             bounds: threads of a block and blocks of a multiprocessor.
             call: the call of the backend that it is for.
         """
@@ -200,8 +200,8 @@ class Card(Tools):
         signature = types_of((*arguments, 0, 0), True, cupy.ndarray)
         launch: Callable = launch_clusters if isinstance(sizes, ClusterSizes) else launch_together
         request, *others = (
-            CompileRequest(one, signature, (sizes.threads, 1), True, self.capability)
-            for one in (kernel, *beside)
+            CompileRequest(member, signature, (sizes.threads, 1), True, self.capability)
+            for member in (kernel, *beside)
         )
         self._wanted.add(request, *others)
 
@@ -213,7 +213,7 @@ class Card(Tools):
         return run
 
     def postpone(self, launches: Iterable[GpuLaunch]) -> None:
-        """Compile the kernels of some launches when one of these is launched, and not before."""
+        """Defer compilation of launches' kernels until the first of them is launched."""
         self._wanted.postpone({launch.kernel for launch in launches})
 
     def _function(self, name: str) -> Any:
@@ -249,7 +249,7 @@ class Card(Tools):
         return Graphs(members).advance
 
     def side(self, number: int, urgent: bool) -> Any:
-        """Return one of the streams that record a graph; what is urgent runs first."""
+        """Return one of the streams that record a graph; urgent launches run first."""
         streams = self._sides[urgent]
         while len(streams) <= number:
             priority = FIRST if urgent else None
@@ -334,7 +334,7 @@ class Card(Tools):
             cupy.cuda.nvtx.RangePop()
 
     def attend(self) -> None:
-        """Let the thread that calls it use this card: each thread has one of its own."""
+        """Let the thread that calls it use this card: each thread has its own current card."""
         self.device.use()
 
     def wait(self) -> None:
@@ -343,7 +343,7 @@ class Card(Tools):
 
 
 def load_together(cards: Sequence[LaunchingCard], postponed: bool = False) -> None:
-    """Compile what cards miss, and what was postponed on request, side by side, and load it."""
+    """Compile missing kernels of cards, and postponed ones on request, concurrently; load them."""
     missing = [card.missing(postponed) for card in cards]
     codes = load_or_compile([request for requests in missing for request in requests])
     for card, requests in zip(cards, missing, strict=True):

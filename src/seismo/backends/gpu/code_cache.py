@@ -1,15 +1,15 @@
 """Kernels compiled to the instructions of a card, side by side, and kept on disk.
 
 The key of a kept kernel names all that goes into it: the text of every module that can take part,
-what the kernel has built in, its argument types, the card's architecture and the compilers. A
+the kernel's constants, its argument types, the card's architecture and the compilers. A
 scenario that ran before therefore starts without compiling, and a changed formula never meets old
 code. Argument types are names: a kept kernel is loaded without Numba, which is slow to import. To
 compile, names become Numba's types.
 
-A formula becomes PTX by Numba, in several processes (`compile_server`) or, where it is little, in
-this one. nvJitLink translates PTX into the card's instructions. The driver does the same when a
-kernel is loaded, but one kernel after another, and only where there is a card. Where the library is
-missing, or cannot read the PTX, kernels are kept as PTX and left to the driver.
+A formula becomes PTX by Numba, in several processes (`compile_server`) or, if it is little, in this
+process. nvJitLink translates PTX into the card's instructions. The driver does the same when a
+kernel is loaded, but sequentially, and only where there is a card. Where the library is missing, or
+cannot read the PTX, kernels are kept as PTX and left to the driver.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def numba_type(kind: ArgumentType) -> Any:
     from numba.cuda import types
     from numba.np.numpy_support import from_dtype
 
-    # Tuples of one type are Numba's UniTuple, others its Tuple: it decides.
+    # Numba decides between its UniTuple, of equal types, and its Tuple.
     if isinstance(kind, tuple):
-        return types.Tuple([numba_type(one) for one in kind])
+        return types.Tuple([numba_type(member) for member in kind])
     if isinstance(kind, ArrayType):
         return types.Array(from_dtype(np.dtype(kind.number)), kind.dimensions, "C")
     return from_dtype(np.dtype(kind))
@@ -120,12 +120,12 @@ class Registers(NamedTuple):
 
 
 def assemble(ptx: str, capability: tuple[int, int]) -> bytes:
-    """Return the code of a card, such as (9, 0), for PTX; raises what the library does."""
+    """Return the code of a card, such as (9, 0), for PTX; raises the library's errors."""
     return _linked(ptx, capability)[0]
 
 
 def registers(ptx: str, capability: tuple[int, int]) -> Registers:
-    """Return the registers that PTX takes on a card; raises what the library does."""
+    """Return the registers that PTX takes on a card; raises the library's errors."""
     _, log = _linked(ptx, capability, "-verbose", "-Xptxas=-v")
     # "ptxas info : Used 48 registers", and "8 bytes spill stores, 8 bytes spill loads".
     used = re.search(r"Used (\d+) registers", log)
@@ -134,10 +134,10 @@ def registers(ptx: str, capability: tuple[int, int]) -> Registers:
 
 
 def _linked(ptx: str, capability: tuple[int, int], *options: str) -> tuple[bytes, str]:
-    """Return the code of a card for PTX, and what the assembler says of it."""
+    """Return the code of a card for PTX, and the assembler's messages."""
     library = _library()
     text = ptx.encode()
-    # nvJitLink with one PTX input gives the cubin of one architecture.
+    # nvJitLink with a single PTX input returns the cubin of a single architecture.
     wanted = ["-arch=sm_{}{}".format(*capability), *options]
     handle = library.create(len(wanted), wanted)
     try:
@@ -159,7 +159,7 @@ def _library() -> Any:
     return nvjitlink
 
 
-_COMPILE_LOCK = threading.Lock()  # cards of one process want the same kernels
+_COMPILE_LOCK = threading.Lock()  # cards of a process want the same kernels
 ALONE = 1  # kernels that this process compiles itself: asking for them takes as long
 
 
@@ -175,7 +175,7 @@ class CompileRequest:
     """A kernel to compile.
 
     Attributes:
-        kernel: what it is made of.
+        kernel: its definition.
         signature: types of its arguments.
         bounds: threads of a block and blocks of a multiprocessor, or None.
         fastmath: whether sums may be reordered and fused.
@@ -207,16 +207,16 @@ class WantedKernels:
         self._postponed: list[CompileRequest] = []
 
     def add(self, *requests: CompileRequest) -> None:
-        """Note some more."""
+        """Add requests."""
         self._wanted += requests
 
     def postpone(self, names: Collection[str]) -> None:
-        """Put kernels of some names off until `want_all`."""
-        self._postponed += [one for one in self._wanted if one.name in names]
-        self._wanted = [one for one in self._wanted if one.name not in names]
+        """Postpone the kernels of these names until `want_all`."""
+        self._postponed += [request for request in self._wanted if request.name in names]
+        self._wanted = [request for request in self._wanted if request.name not in names]
 
     def want_all(self) -> None:
-        """Want what was postponed, too."""
+        """Add the postponed requests."""
         self._wanted += self._postponed
         self._postponed = []
 
@@ -256,7 +256,7 @@ class KernelCode(NamedTuple):
 
 
 def load_or_compile(requests: list[CompileRequest]) -> dict[str, KernelCode]:
-    """Compile what is not kept yet; return the code of all by the names of their files."""
+    """Compile kernels that are not kept yet; return the code of all by file name."""
     with _COMPILE_LOCK:
         # Load what is on disk; compile the rest, in the server's forks or here.
         requests_by_name = {request.name: request for request in requests}
@@ -272,7 +272,7 @@ def load_or_compile(requests: list[CompileRequest]) -> dict[str, KernelCode]:
 
 
 def compile_elsewhere(missing: dict[str, CompileRequest]) -> None:
-    """Let the server compile and store kernels that are worth it; what fails is left undone."""
+    """Let the server compile and store kernels that are worth it; failures are ignored."""
     # One kernel is compiled here as fast as it could be asked for.
     if len(missing) > ALONE and machine.cores() > 1:
         compile_server().compile(str(kernel_cache().folder), missing)
@@ -296,7 +296,7 @@ def _unpacked(data: bytes) -> KernelCode:
 
 
 def _assembled(ptx: str, capability: tuple[int, int]) -> bytes:
-    """Return the card's code, or the PTX where the library cannot read what Numba wrote."""
+    """Return the card's code, or the PTX where the library cannot read Numba's PTX."""
     if assembler_version():
         with contextlib.suppress(Exception):  # the driver may be able to, or says why not
             return assemble(ptx, capability)

@@ -1,9 +1,9 @@
 """The server that compiles kernels, on all cores, as a run sees it.
 
-Numba compiles one kernel at a time, holding a lock, and a Python process takes a second to import
-it. One process is therefore started first of all, and imports what kernels need while the run
+Numba compiles kernels sequentially, holding a lock, and a Python process takes a second to import
+it. A process is therefore started first of all, and imports the compilers' modules while the run
 itself is imported, chooses a card and lays out the grid. Asked for kernels, it forks a process for
-each core; what these compile goes to the kernel cache::
+each core; their results go to the kernel cache::
 
     run       ask -------------- wait --> load
     server    import ... fork x cores, wait, answer
@@ -54,7 +54,7 @@ class CompileServer:
         answers = self._process.stdout
         assert commands is not None
         assert answers is not None
-        # One request and one answer at a time, by pickle through the pipe.
+        # Request and answer alternate, by pickle through the pipe.
         with contextlib.suppress(BrokenPipeError):
             pickle.dump((folder, requests), commands)
             commands.flush()
@@ -75,7 +75,7 @@ def start_early(backend: str, threads: int | None) -> None:
 
 
 def detect_and_start_server(number: int | None = None) -> GpuEnvironment:
-    """Find out what there is for computing on a GPU; where there is one, start the server.
+    """Detect GPUs and their packages; where there is a GPU, start the server.
 
     Args:
         number: see `detect`.
@@ -86,7 +86,7 @@ def detect_and_start_server(number: int | None = None) -> GpuEnvironment:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Stop a server; after an interrupt nobody wants what it still compiles."""
+    """Stop a server; after an interrupt nobody wants its results."""
     process.kill()
     process.wait()
     for stream in (process.stdin, process.stdout):

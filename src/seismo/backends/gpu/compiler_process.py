@@ -1,6 +1,6 @@
 """The process that a compile server runs (`seismo.backends.gpu.compile_server`).
 
-It compiles in forks, one for each core, and stores the code in the run's kernel cache.
+It compiles in a fork for each core, and stores the code in the run's kernel cache.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from seismo.backends.gpu.code_cache import (
 
 
 def serve(commands: IO[bytes], answers: IO[bytes]) -> None:
-    """Compile what commands ask for, until they end."""
+    """Compile on command, until the commands end."""
     # Numba looks for SciPy's BLAS, which no kernel calls: 0.4 s of imports.
     sys.modules["scipy"] = None  # type: ignore[assignment]
     prepare()
@@ -43,8 +43,8 @@ def serve(commands: IO[bytes], answers: IO[bytes]) -> None:
 
 
 def compile_side_by_side(requests: dict[str, CompileRequest]) -> None:
-    """Compile and store kernels in forks of this process, one for each core."""
-    # Fork twice: the server waits for one child, which forks the others and ends with them.
+    """Compile and store kernels in a fork of this process for each core."""
+    # Fork twice: the server waits for a single child, which forks the others and ends with them.
     if not (child := os.fork()):
         _share(list(requests.items()), machine.cores())
         os._exit(0)
@@ -52,9 +52,9 @@ def compile_side_by_side(requests: dict[str, CompileRequest]) -> None:
 
 
 def _share(requests: list[tuple[str, CompileRequest]], processes: int) -> None:
-    """Compile and store kernels in so many processes: this one, and forks of it and of forks.
+    """Compile and store kernels in `count` processes: this, and its direct and indirect forks.
 
-    A fork takes 35 ms: one after the other they would take as long as what they do.
+    Forking sequentially would take as long as compiling.
     """
     # Binary tree of forks: each child takes every other request and half of the processes.
     if min(processes, len(requests)) > 1:

@@ -40,13 +40,13 @@ class Code:
 
 
 def is_interior(kernel: Any) -> bool:
-    """Whether a kernel is a sweep over one box without layers."""
+    """Whether a kernel is a sweep over a single box without layers."""
     return isinstance(kernel, SweepKernel) and kernel.box is not None
 
 
 @dataclass
 class CompilingCard(Tools):
-    """Stand in for `seismo.backends.gpu.card.Card`; `codes` compiles what was launched."""
+    """Stand in for `seismo.backends.gpu.card.Card`; `codes` compiles the launched kernels."""
 
     capability: tuple[int, int]
     wanted: Callable[[Any], bool] = lambda kernel: True
@@ -64,7 +64,7 @@ class CompilingCard(Tools):
         return np.array(host_array)
 
     def fetch(self, array: np.ndarray) -> np.ndarray:
-        """Return what is on the host already."""
+        """Return an array that is on the host already."""
         return np.asarray(array)
 
     def launch(
@@ -72,11 +72,11 @@ class CompilingCard(Tools):
         addresses: bool, writes: Any, bounds: Any = None, call: Any = None,
     ) -> Callable[[], None]:  # fmt: skip
         """Note a kernel, whose launch is within the limits of CUDA."""
-        # CUDA's limits: threads of a block, planes of one, blocks along y and z.
+        # CUDA's limits: threads of a block, planes of a block, blocks along y and z.
         assert np.prod(block) <= 1024
         assert all(n <= 64 for n in block[2:])
         assert all(n <= 65535 for n in grid[1:])
-        # Types alone tell Numba what to compile: no array is touched.
+        # Numba compiles by types alone: no array is touched.
         signature = types_of(arguments, addresses, np.ndarray)
         if self.wanted(kernel):
             request = CompileRequest(kernel, signature, bounds, addresses, self.capability)
@@ -84,7 +84,7 @@ class CompilingCard(Tools):
         return lambda: None
 
     def take_requests(self) -> list[CompileRequest]:
-        """Return what was launched since the last call."""
+        """Return the launches since the last call."""
         rotated, self.requests = self.requests, {}
         return list(rotated.values())
 

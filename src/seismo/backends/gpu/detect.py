@@ -1,11 +1,11 @@
 """GPUs of this machine, their driver and packages, and which of these a run would miss.
 
 All is found out without starting anything on a GPU. The driver is asked through its C library, so
-that nothing has to be installed to learn that there is no GPU; packages are looked at only where
-there is one. `NVVM` is the compiler that turns kernels into PTX, the instructions that the driver
+that nothing has to be installed to learn that there is no GPU; packages are examined only where
+there is a GPU. `NVVM` is the compiler that turns kernels into PTX, the instructions that the driver
 translates for the card.
 
-Each requirement that is not met is one line with its remedy (`problems`), in the order in which a
+Each requirement that is not met is a line with its remedy (`problems`), in the order in which a
 user meets them: driver, card, packages, then package versions against the driver.
 
 The management library (NVML) tells how busy, full and hot a card is, and the power it draws, by
@@ -42,7 +42,7 @@ CUPY_PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy")
 # Attributes of a device as CUdevice_attribute numbers them: the compute capability.
 _MAJOR = 75
 _MINOR = 76
-_ATOMICS = 3  # of a pair of GPUs, in its list of those: between NVLink's ends only
+_ATOMICS = 3  # an attribute of a pair of GPUs: between NVLink's ends only
 _DRIVER_FILE = Path("/proc/driver/nvidia/version")
 _SMALLEST_KERNEL = """target triple = "nvptx64-nvidia-cuda"
 target datalayout = "{layout}"
@@ -77,7 +77,7 @@ class DeviceLink:
     nvlink: bool
 
     def __str__(self) -> str:
-        """Describe how what one sends comes to the other."""
+        """Describe the path of data between them."""
         way = (
             "over NVLink" if self.nvlink else "directly, over PCIe" if self.peers else "by the host"
         )
@@ -91,7 +91,7 @@ class GpuEnvironment:
     Attributes:
         driver: CUDA version that the driver supports.
         gpus: the GPUs that this process may use, in CUDA's order.
-        driver_error: what the driver says instead of showing its GPUs.
+        driver_error: the driver's message in place of its GPUs.
         visible: the variable CUDA_VISIBLE_DEVICES, None where it is not set.
         numpy: version of NumPy.
         numba_cuda: version of numba-cuda.
@@ -186,7 +186,7 @@ def _installed(package: str) -> str | None:
 
 @cache
 def _query_driver() -> tuple[Version | None, tuple[Gpu, ...], str, tuple[DeviceLink, ...]]:
-    """Return the driver's CUDA version, its GPUs, what it complains about, and the GPUs' links."""
+    """Return the driver's CUDA version, its GPUs, its error message, and the GPUs' links."""
     try:
         # The driver API by ctypes: no package is needed to learn that there is no GPU.
         driver = ctypes.CDLL("libcuda.so.1")
@@ -216,17 +216,17 @@ def _gpu(driver: Any, number: int) -> Gpu:
     return Gpu(name.value.decode(errors="replace"), (major, minor), memory.value)
 
 
-def _link(driver: Any, one: int, other: int) -> DeviceLink:
+def _link(driver: Any, first: int, second: int) -> DeviceLink:
     # A pair of devices: peer access by PCIe or NVLink.
     devices = [ctypes.c_int(), ctypes.c_int()]
-    for number, device in zip((one, other), devices, strict=True):
+    for number, device in zip((first, second), devices, strict=True):
         driver.cuDeviceGet(ctypes.byref(device), number)
     # P2P attribute 3: native atomics, which only NVLink has.
     peers = ctypes.c_int()
     atomics = ctypes.c_int()
     driver.cuDeviceCanAccessPeer(ctypes.byref(peers), *devices)
     driver.cuDeviceGetP2PAttribute(ctypes.byref(atomics), _ATOMICS, *devices)
-    return DeviceLink(one, other, bool(peers.value), bool(atomics.value))
+    return DeviceLink(first, second, bool(peers.value), bool(atomics.value))
 
 
 def _error_text(driver: Any, status: int) -> str:
@@ -242,7 +242,7 @@ def _make_context(number: int) -> None:
     """
 
     def make() -> None:
-        # The primary context of a device is what the CUDA runtime works in; it is never released
+        # The CUDA runtime works in the primary context of a device; it is never released
         # and stays until the process ends. ctypes lets other threads run meanwhile.
         driver = ctypes.CDLL("libcuda.so.1")
         device = ctypes.c_int()
@@ -304,7 +304,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _answers(nvml: Any, handle: Any) -> dict[str, Callable[[], float]]:
-    """Name what can be asked of the card that NVML knows by a handle."""
+    """List the quantities that NVML knows of a card."""
     return {
         "utilisation": lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,
         "memory": lambda: float(nvml.nvmlDeviceGetMemoryInfo(handle).used),
@@ -320,7 +320,7 @@ def health_of(bus: str, nvml: Any = None) -> Callable[[], dict[str, float]]:
 
     Args:
         bus: its address, such as 0000:1B:00.0.
-        nvml: the library, the one that is installed when None.
+        nvml: the library; the installed library when None.
     """
     try:
         nvml = nvml or import_module("pynvml")
@@ -342,9 +342,9 @@ def health_of(bus: str, nvml: Any = None) -> Callable[[], dict[str, float]]:
     return health
 
 
-LEAST_CAPABILITY = (8, 0)  # Ampere and later: what the kernels are tested for
+LEAST_CAPABILITY = (8, 0)  # Ampere and later, for which the kernels are tested
 LEAST_DRIVER = (12, 4)
-TESTED = {  # from this version on, and before that one; pyproject.toml installs the same
+TESTED = {  # from the first version on, before the second; pyproject.toml has the same
     "numba-cuda": ("0.30.4", "0.31"),
     "cupy": ("14.2", "15"),
     "numpy": ("2.4", "2.5"),
@@ -353,7 +353,7 @@ _PTX_OF_CUDA_12 = {6: 7, 7: 8, 8: 9}  # PTX 8.6 came with CUDA 12.7, and so on
 
 
 def problems(environment: GpuEnvironment, number: int) -> Iterator[str]:
-    """List why a GPU cannot be used, what comes first first, each with its remedy."""
+    """List why a GPU cannot be used, in order of remedy, each with its remedy."""
     # In order of repair: driver, card, packages, then their versions against the driver.
     yield from _driver_problems(environment)
     if not environment.gpus or environment.driver is None:

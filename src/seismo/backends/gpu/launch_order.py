@@ -1,21 +1,21 @@
 """The order of launches: which waits for which, from the arrays that they read and write.
 
-Launches come in groups, one after the other; those of one group touch other points each and never
-wait for one another. A launch waits for the last ones that wrote what it reads or writes, and for
-those that have read since what it writes. Everything else may run at the same time: the record of
-one stage beside the next stage, the layers beside the interior.
+Launches come in an ordered list of groups. Launches of a group touch disjoint points and never wait
+for each other. A launch waits for the last launches that wrote an array that it reads or writes
+(RAW, WAW), and for launches that have since read an array that it writes (WAR). Everything else may
+run at the same time: the record of a stage beside the next stage, the layers beside the interior.
 
 Where a launch works (`seismo.backends.base.Group`) tells which part of its arrays it touches, so
 that a core waits neither for the edges and halos of its own stage nor they for it::
 
-    where    changes    reads of what it does not change
+    where    changes    reads of arrays that it does not change
     edge     edge       edge, core, halo
     core     core       edge, core
     message  message    edge, message
     halo     halo       edge, message
     ""       all        all
 
-So what ranks copy into one another's halos waits for edges alone, and goes at once.
+So copies into halos of other ranks wait for edges alone, and start at once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LaunchingCard(Protocol):
     main: Any  # the stream of plain launches
 
     def side(self, number: int, urgent: bool) -> Any:
-        """Return one of the streams that record a graph; what is urgent runs first."""
+        """Return one of the streams that record a graph; urgent launches run first."""
 
     def free_memory(self) -> int:
         """Return the bytes that can still be allocated."""
@@ -72,7 +72,7 @@ class SweepCall:
 
 @dataclass(frozen=True, eq=False)
 class BodyCall:
-    """A body bound to its arguments: those of `Backend.each`."""
+    """A body bound to its arguments; see `Backend.each`."""
 
     body: Callable
     count: int
@@ -82,11 +82,11 @@ class BodyCall:
 
 @dataclass(frozen=True)
 class GpuLaunch:
-    """A launch that says what it touches.
+    """A launch with the arrays that it reads and writes.
 
     Attributes:
         run: does it.
-        reads: numbers of the arrays it reads, but for those it changes on the spot.
+        reads: numbers of the arrays it reads, except arrays that it changes in place.
         writes: numbers of the arrays it changes.
         card: the card that does it.
         call: the call of the backend that bound it, `SweepCall` or `BodyCall`.
@@ -139,7 +139,7 @@ def _between_barriers(step: Step) -> list[Step]:
 
 
 def dependencies(groups: Step) -> list[list[int]]:
-    """List for each launch, counted through the groups, those it waits for, without the implied."""
+    """List each launch's predecessors (transitively reduced), numbered through the groups."""
     # Hazards by pieces of arrays: read after write, write after write, write after read.
     writers: dict[ArrayRegion, list[int]] = defaultdict(list)
     readers: dict[ArrayRegion, list[int]] = defaultdict(list)
@@ -148,13 +148,13 @@ def dependencies(groups: Step) -> list[list[int]]:
     for group in _merged_halos(groups):
         first = len(predecessors)
         accesses = [_accesses(work, group.where) for work in group]
-        # Launches of one group touch disjoint points: hazards are taken against earlier groups
+        # Launches of a group touch disjoint points: hazards are taken against earlier groups
         # only.
         for reads, writes in accesses:
             # Read or write after the last writers; write after the readers since.
             needed = {n for region_of_array in reads | writes for n in writers[region_of_array]}
             needed |= {n for region_of_array in writes for n in readers[region_of_array]}
-            # Transitive reduction: a predecessor implied by another one needs no edge of its own.
+            # Transitive reduction: a predecessor implied by another needs no edge of its own.
             implied = 0
             for n in needed:
                 implied |= before[n]
@@ -176,17 +176,17 @@ def dependencies(groups: Step) -> list[list[int]]:
 
 
 def _merged_halos(groups: Step) -> Iterator[Group]:
-    """Put halos that follow one another in one group: each rank's are other points."""
-    for where, some in groupby(groups, lambda group: group.where):
+    """Merge consecutive groups of halos: ranks write to disjoint points."""
+    for where, consecutive in groupby(groups, lambda group: group.where):
         if where == "halo":
-            yield Group(chain.from_iterable(some), where)
+            yield Group(chain.from_iterable(consecutive), where)
         else:
-            yield from some
+            yield from consecutive
 
 
 def _accesses(work: Any, where: str) -> tuple[set[ArrayRegion], set[ArrayRegion]]:
-    """Return what a launch reads, and what it changes."""
-    # Reads of what it writes itself are ordered by the write.
+    """Return the arrays that a launch reads, and that it changes."""
+    # Reads of arrays that it writes itself are ordered by the write.
     writes = {(array, region) for array in work.writes for region in CHANGES[where]}
     return {(array, region) for array in work.reads for region in READS[where]} - writes, writes
 
@@ -202,8 +202,8 @@ def assign_streams(
     chosen: list[tuple[Any, int]] = []
     for n, (waits, kind) in enumerate(zip(needed, kinds, strict=True)):
         # Greedy list scheduling: continue a stream whose last launch is a predecessor, so that the
-        # order of the stream takes the place of an event; else open one; else take the one idle for
-        # longest.
+        # order of the stream takes the place of an event; else open one; else take the stream idle
+        # for longest.
         stream_ends = ends[kind]
         free = [stream for stream, end in enumerate(stream_ends) if end in waits]
         if free:

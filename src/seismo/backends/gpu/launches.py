@@ -1,17 +1,16 @@
 """Launches beside plain kernels: copies, messages, blocks that work together, graphs of steps.
 
 A card's copy engines copy to and from the host, and rows. Messages between cards of different
-processes go by NCCL through CuPy: all sends and receives of a message as one group on the stream in
+processes go by NCCL through CuPy: all sends and receives of a message as a group on the stream in
 use, so that none waits for another, and can be recorded in a graph. Ranks start their messages in
 the same order. Blocks work together in clusters, or all of them.
 
-Steps of one card, or of several, are recorded as CUDA graphs and replayed (`Graphs`). In a graph
+Steps of one card or several are recorded as CUDA graphs and replayed (`Graphs`). In a graph
 each launch waits for no more than it must (`seismo.backends.gpu.launch_order`), on its own card or
-on another. A graph over several cards keeps them in step without the host: between its steps no
-event has to be told from that of the step before, which is what graphs of single cards that wait
-for one another's events would need. All launches but those of cores go on streams of high
-priority: they are small, and neighbours or the next stage wait for them. Behind the thousands of
-blocks of a core they would come last.
+on another. A graph over several cards keeps them in step without the host: graphs of single cards
+would have to distinguish the events of a step from those of the step before. All launches but those
+of cores go on streams of high priority: they are small, and neighbours or the next stage wait for
+them. Behind the thousands of blocks of a core they would come last.
 """
 
 from __future__ import annotations
@@ -103,11 +102,11 @@ def copy_rows(
     card: LaunchingCard, sources: Sequence[Any], source_rows: Rows, targets: Sequence[Any],
     target_rows: Rows,
 ) -> GpuLaunch:  # fmt: skip
-    """Bind a copy of rows of some arrays to as many others, of this card or another.
+    """Bind a copy of rows of arrays to as many others, of this card or another.
 
-    Arrays follow one another: a launch that waits for all of them waits for one thing.
+    Arrays are copied in order on a stream: whoever waits for all waits for a single event.
     """
-    # Rows joined along y: one strided 2-D copy for each array and shot, (z, y x).
+    # Rows joined along y: a strided 2-D copy for each array and shot, (z, y x).
     source_rows = source_rows.joined
     target_rows = target_rows.joined
     shots, height, _ = source_rows.counts
@@ -156,7 +155,7 @@ class Messages:
             raise DeviceError(
                 "backend gpu: ranks with GPUs need NCCL (libnccl.so.2); pip install 'seismo[nccl]'"
             )
-        # The key of the communicator is made by one rank and sent to all.
+        # A rank makes the key of the communicator and sends it to all.
         key = ranks.allgather(nccl.get_unique_id() if ranks.first else None)[0]
         try:
             self._nccl = nccl
@@ -165,7 +164,7 @@ class Messages:
             raise DeviceError(f"backend gpu: NCCL cannot connect the ranks: {error}") from error
 
     def send(self, out: dict[int, Any], into: dict[int, Any]) -> None:
-        """Send and receive, on the stream in use, what ranks have for one another."""
+        """Exchange the messages of ranks on the stream in use."""
         # NCCL groups sends and receives: none waits for another within the group.
         stream = cupy.cuda.get_current_stream().ptr
         self._nccl.groupStart()
@@ -260,7 +259,7 @@ def _done(result: tuple[Any, ...]) -> None:
 
 
 SIZES = (16, 4)  # steps of the longer graphs
-MOST_STREAMS = 24  # streams of one kind that record one on a card
+MOST_STREAMS = 24  # streams of a kind that record a graph on a card
 BY_PRIORITY = 8  # CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY
 
 
@@ -298,7 +297,7 @@ class Graphs:
                 first += size
             self._at = last
             done = main.record(_event())
-        # And launches after the steps, on any card, wait for the last one.
+        # And launches after the steps, on any card, wait for the last step.
         for card in self._others:
             with card.device:
                 for stream in _streams(card):
@@ -355,7 +354,7 @@ class Graphs:
 class _Graph:
     """A recorded graph that is launched by the priorities of the streams that recorded it.
 
-    CuPy's own launches everything with that of one stream.
+    CuPy's own class launches a graph of a single stream.
     """
 
     def __init__(self, captured: Any) -> None:
@@ -366,7 +365,7 @@ class _Graph:
             self._handle = captured.graphExec
             self._captured = captured
             return
-        # An executable graph from the captured one.
+        # An executable graph from the captured graph.
         self._handle = int(executable)
         destroy = weakref.finalize(self, cupy.cuda.runtime.graphExecDestroy, self._handle)
         destroy.atexit = False  # the driver is gone by then
@@ -378,7 +377,7 @@ class _Graph:
 
 @contextmanager
 def _capturing(stream: Any) -> Iterator[list[Any]]:
-    """Record what a stream launches; the list has the graph in the end.
+    """Record a stream's launches; the list has the graph in the end.
 
     If a launch is refused, the stream goes on without a graph.
     """
@@ -394,7 +393,7 @@ def _capturing(stream: Any) -> Iterator[list[Any]]:
 
 
 def _streams(card: LaunchingCard) -> tuple[Any, Any]:
-    """Return the streams of all launches but those of graphs."""
+    """Return the streams of launches outside graphs."""
     return card.main, cupy.cuda.Stream.null
 
 

@@ -1,4 +1,4 @@
-"""Blocks that step part of a plane in shared memory: what a kernel takes, and what a thread does.
+"""Blocks that step part of a plane in shared memory: a kernel's arguments, and a thread's work.
 
 Blocks of clusters (`cluster_block`) have rows, tiles (`tile_block`) a rectangle. A kernel takes the
 addresses of arrays (`Arrays`), whole numbers, and coefficients, each flat.
@@ -29,10 +29,10 @@ class BoundFormula:
 
     Attributes:
         formula: of the equation.
-        fields: numbers of those that it changes, then of those that it differentiates.
+        fields: numbers of the fields that it changes, then of the fields that it differentiates.
         coefficients: numbers of the arrays of the model.
         memory: number of the array of layer memory.
-        damped: whether layers damp what it changes.
+        damped: whether layers damp the fields that it changes.
     """
 
     formula: Formula
@@ -42,12 +42,12 @@ class BoundFormula:
     damped: bool = False
 
     def __str__(self) -> str:
-        """Identify it among those of all kernels."""
+        """Identify the kernel."""
         return f"{self.formula} {self.fields} {self.coefficients} {self.memory} {self.damped}"
 
 
 class SourceArrays(NamedTuple):
-    """Addresses of what sources inject into a field (`seismo.backends.point_kernels.amount`).
+    """Addresses of a field's source signals (`seismo.backends.point_kernels.amount`).
 
     Attributes:
         cells: their flat indices in the field's array.
@@ -69,7 +69,7 @@ class SourceArrays(NamedTuple):
 
 
 class RecordArrays(NamedTuple):
-    """Addresses of what receivers sample.
+    """Addresses of the receivers' samples.
 
     Attributes:
         channels_of: first channel of each block of each shot of each group, and behind the last.
@@ -92,7 +92,7 @@ class Arrays(NamedTuple):
     """Addresses that a kernel works with; tables of integers unless said otherwise.
 
     Attributes:
-        fields: of second differences those that even, and odd steps write.
+        fields: of second differences the fields that even, and odd steps write.
         coefficients: of the model.
         memory: of layers: that of each stage; of second differences that of the outer derivatives,
             the fluxes as even steps find them, and as odd ones do.
@@ -115,7 +115,7 @@ class Arrays(NamedTuple):
     receivers: RecordArrays
 
     def flat(self) -> tuple[Any, ...]:
-        """Return all of them, one after the other, as a kernel takes them."""
+        """Return all in a flat list, as a kernel takes them."""
         return (
             *self.fields, *self.coefficients, *self.memory, self.x_table, self.z_table,
             self.blocks, *self.work, *chain.from_iterable(self.sources), *self.receivers,
@@ -123,14 +123,14 @@ class Arrays(NamedTuple):
 
     @classmethod
     def of(cls, flat: Sequence[IRValue], shape: Any) -> Arrays:
-        """Return the arrays that `flat` laid out, of a kernel of some shape."""
+        """Return the arrays that `flat` laid out, for a kernel's shape."""
         following = iter(flat)
 
         def taken(count: int, name: str = "") -> tuple[IRValue, ...]:
             addresses = islice(following, count)
             if name not in shape.unchanging:
                 return tuple(addresses)
-            # Loads of what never changes may be moved above stores, if their addresses say so.
+            # Loads of constant data may be moved above stores, if their addresses say so.
             return tuple(UnchangedAddress(address.builder, address.value) for address in addresses)
 
         # In the order of `flat`.
@@ -162,12 +162,12 @@ class SourceNumbers(NamedTuple):
 def numbers_of(
     kind: Any, short: Sequence[str], flat: Sequence[Any]
 ) -> tuple[Any, list[SourceNumbers]]:
-    """Return the numbers of a plane, those that are compared in 32 bits, and of its sources.
+    """Return the numbers of a plane, the numbers compared in 32 bits, and of its sources.
 
     Args:
         kind: class of the plane's numbers.
-        short: names of those of 32 bits.
-        flat: both, one after the other, as a kernel takes them.
+        short: names of the numbers of 32 bits.
+        flat: both, in the order of a kernel's arguments.
     """
     count = len(kind._fields)
     plane = kind(*flat[:count])
@@ -176,11 +176,11 @@ def numbers_of(
     return plane._replace(**compared), sources
 
 
-_ONE = 1 << 32  # what reciprocals are parts of
+_ONE = 1 << 32  # the numerator of reciprocals
 
 
 def reciprocal(divisor: int) -> int:
-    """Return what `quotient` divides by it: 2^32 over the divisor, rounded up."""
+    """Return the reciprocal for `quotient`: 2^32 over the divisor, rounded up."""
     return -(-_ONE // divisor)
 
 
@@ -190,10 +190,10 @@ def quotient(n: Any, of: Any) -> Any:
 
 
 def context_of(coefficients: dict[str, list], pitch: Any, **of_lane: Any) -> KernelContext:
-    """Return what operators see of a lane of a plane in shared memory.
+    """Return the operators' context of a lane of a plane in shared memory.
 
     Args:
-        coefficients: those that `KernelContext` names.
+        coefficients: as in `KernelContext`.
         pitch: distance of rows.
         of_lane: all else that is known of the lane.
     """
@@ -217,7 +217,7 @@ class NotedLanes:
         self._stores: list[tuple] = []
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the lanes have."""
+        """Return an attribute of the lanes."""
         return getattr(self._lanes, name)
 
     def store(self, *operands: Any) -> None:
@@ -235,9 +235,9 @@ def march(
     count: int, half: int, read: Callable[[int], Any], exists: Callable[[int], IRValue],
     work: Callable[[int, list[Any]], None],
 ) -> None:  # fmt: skip
-    """Do some work (row, lanes of the rows around it) in rows that follow one another.
+    """Do work (row, lanes of the rows around it) in consecutive rows.
 
-    Rows are written out: what is around a row along z stays in a thread's registers.
+    The loop is unrolled: rows around a row along z stay in a thread's registers.
 
     Args:
         count: of the rows at most, the first of which exists.
@@ -255,7 +255,7 @@ def march(
             with when(exists(n + 1)):
                 further(n + 1, rows[1:])
 
-    # The next row only where there is one: nested, one branch in the other.
+    # The next row only where there is one: nested branches.
     further(0, [read(n) for n in range(-half, half)])
 
 
@@ -266,7 +266,7 @@ class ResidentBlock:
         lanes: of the precision.
         arrays: that the kernel works with.
         plane: numbers of the plane and its layout.
-        shape: what is built in of it.
+        shape: its compile-time constants.
     """
 
     def __init__(self, lanes: SharedLanes, arrays: Arrays, plane: Any, shape: Any) -> None:
@@ -276,7 +276,7 @@ class ResidentBlock:
         self.shape = shape
 
     def clear(self, member: Member) -> None:
-        """Fill the memory of the block with zeros: what lies around its points stays so."""
+        """Fill the memory of the block with zeros, which remain around its points."""
         zero = IRValue(member.thread.builder, ir.Constant(self.lanes.vector, None))
         lanes = self.plane.numbers // self.lanes.width
         with loop(member.thread, lanes, self.shape.threads) as n:
@@ -284,7 +284,7 @@ class ResidentBlock:
 
     def fluxes(self, step: IRValue) -> IRValue:
         """Return the array of the fluxes of layers as a step of second differences finds them."""
-        # Even and odd steps find them in different arrays; shared memory has one.
+        # Even and odd steps read different arrays; shared memory has a single one.
         _, even, odd = self.arrays.memory
         return choose((step % 2).equals(0), even, odd)
 
@@ -316,7 +316,7 @@ class BlockPoints:
         self._sources = dict(zip(block.shape.injected, sources, strict=True))
 
     def sources_act(self, fields: Sequence[int], step: IRValue) -> IRValue:
-        """Whether any source of some fields acts in a step."""
+        """Whether any source of the fields acts in a step."""
         # Sources of each field have a window of steps of their own.
         acts = []
         for field in fields:
@@ -326,12 +326,12 @@ class BlockPoints:
         return reduce(or_, acts)
 
     def inject(self, fields: Sequence[int], member: Member, step: IRValue) -> None:
-        """Add what sources inject into some fields to the points of the block."""
+        """Inject the sources of fields at the points of the block."""
         for field in fields:
             self._inject(field, member, step)
 
     def _inject(self, target: int, member: Member, step: IRValue) -> None:
-        """Add what sources inject into a field to the points of the block.
+        """Inject the sources of a field at the points of the block.
 
         The sum over the entries of a cell is that of `seismo.backends.point_kernels.amount`.
         """
@@ -368,7 +368,7 @@ class BlockPoints:
     def record(self, member: Member, step: IRValue, group: int) -> None:
         """Record a group of channels of the block as a step left them.
 
-        Sums are those of `seismo.backends.point_kernels.record`, entry by entry.
+        Sums run entry by entry, as in `seismo.backends.point_kernels.record`.
         """
         arrays = self._block.arrays.receivers
         lanes = self._block.lanes
@@ -379,7 +379,7 @@ class BlockPoints:
         zero = fields.then(ir.Constant(lanes.kind, 0.0))
 
         def together(first: IRValue, last: IRValue, total: IRValue) -> IRValue:
-            # Several entries are read at once, and added one after the other.
+            # Several entries are read at once, and added in order.
             entries = [smaller(first + n, last - 1).wide() for n in range(TOGETHER)]
             indices = [IRArray(arrays.entry_indices, I32)[k].wide() for k in entries]
             gains = [lanes.number(arrays.gains, k) for k in entries]
@@ -393,7 +393,7 @@ class BlockPoints:
         end = member.kept[f"channel_end_{group}"]
         with loop(begin, end, self._block.shape.threads) as n:
             first, last = (IRArray(arrays.entries_of)[n + k].short() for k in (0, 1))
-            # Sum entry by entry, some of them in flight at a time.
+            # Sum entry by entry, with several loads in flight.
             turns = (last - first + (TOGETHER - 1)) // TOGETHER
             (total,) = repeat(
                 first.constant(0), turns, [zero],

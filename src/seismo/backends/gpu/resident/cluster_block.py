@@ -51,7 +51,7 @@ class ClusterBlock(ResidentBlock):
         self.lane_count = plane.row // lanes.width
 
     def find(self, member: Member) -> dict[str, IRValue]:
-        """Return what a thread keeps: the columns of its block, and its warp's rounds."""
+        """Return a thread's constants: the columns of its block, and its warp's rounds."""
         arrays = self.arrays
         # Columns of the block, from the host's table.
         start = member.rank * len(RANK_COLUMNS)
@@ -78,7 +78,7 @@ class ClusterBlock(ResidentBlock):
         return member.memory + at * self.lanes.size
 
     def number(self, field: int, step: IRValue) -> IRValue:
-        """Return where among the fields in shared memory one is; by turns, 0 is that written."""
+        """Return a field's place in shared memory; if they alternate, 0 is the one written."""
         if not self.shape.alternating:
             return step.short().constant(field)
         # Two fields by turns: even steps write the first.
@@ -86,8 +86,8 @@ class ClusterBlock(ResidentBlock):
         return 1 - odd if field else odd
 
     def field_start(self, field: int, step: IRValue, size: IRValue) -> IRValue:
-        """Return the number that a field begins at in a block whose fields have some `size`."""
-        # Fields follow one another, those without rows of neighbours shorter by these.
+        """Return the number that a field begins at in a block with fields of `size`."""
+        # Fields are contiguous; without rows of neighbours they are shorter by these.
         start = self.number(field, step) * size
         less = self.shape.rows_less(field)
         return start - self.plane.pitch.short() * less if less else start
@@ -97,19 +97,19 @@ class ClusterBlock(ResidentBlock):
         return self.shared(member, self.field_start(field, step, member.kept["size"]))
 
     def kept_model(self, member: Member, number: int) -> IRValue:
-        """Return the address of one of the coefficients in shared memory."""
+        """Return the address of a coefficient in shared memory."""
         start = member.kept["model"]
         return self.shared(member, start + member.kept["model_size"] * number if number else start)
 
     @contextmanager
     def each(self, member: Member, rows: IRValue) -> Iterator[tuple[IRValue, IRValue]]:
-        """Loop over the lanes of some rows: give row and x by turns to the block's threads."""
+        """Loop over the lanes of rows, dealing (row, x) round robin to the block's threads."""
         with loop(member.thread, rows * self.lane_count, self.shape.threads) as n:
             row = quotient(n, self.plane.lane_reciprocal)
             yield row, (n - row * self.lane_count) * self.lanes.width + self.plane.x_first
 
     def lane_index(self, row: IRValue, x: IRValue) -> IRValue:
-        """Return the index of a lane in a field of the block, of one of the rows that it keeps."""
+        """Return the index of a lane in a field of the block, of a row that it keeps."""
         # Number of the row, and along it, behind the zeros of the margin.
         along = (x - self.plane.x_first).wide() + self.shape.margin
         return row.wide() * self.plane.pitch + along
@@ -119,7 +119,7 @@ class ClusterBlock(ResidentBlock):
         return end - x if self.shape.masked else None
 
     def rounds(self, member: Member, number: int, work: Callable) -> None:
-        """Do some work (kind, row, x, z) for the points of a thread in its warp's rounds of a pass.
+        """Do work (kind, row, x, z) for the points of a thread in its warp's rounds of a pass.
 
         Args:
             member: the thread.
@@ -139,13 +139,13 @@ class ClusterBlock(ResidentBlock):
             x = point % X_BITS
             z = point // X_BITS
             row["z_end"] = smaller(row["z_end"], z + row["height"])
-            # A warp's points are of one kind: one of these branches is taken.
+            # A warp's points are of one kind: a single branch is taken.
             for kind in self.shape.passes[number].kinds:
                 with when((point >= 0) & row["kind"].equals(kind)):
                     work(kind, row, x, z)
 
     def owns(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
-        """Whether a point of the plane is in one of the block's own rows."""
+        """Whether a point of the plane is in the block's own rows."""
         # A block has all columns of its rows.
         row = z - member.kept["first"]
         return (row >= 0) & (row < member.kept["rows"])
@@ -167,7 +167,7 @@ class ClusterBlock(ResidentBlock):
         )
 
     def kept_node(self, member: Member, inner_x: IRValue, inner_z: IRValue) -> IRValue:
-        """Return the index of a node in what shared memory has of the model, in shorter rows."""
+        """Return the index of a node in shared memory's shorter rows of the model."""
         row = (inner_z - member.kept["model_first"]).wide() * self.plane.model_row
         return row + (inner_x - self.plane.model_first).wide()
 
@@ -175,10 +175,10 @@ class ClusterBlock(ResidentBlock):
         self, coefficients: dict[str, list], number: int, x: IRValue, z: IRValue, profile: int = 6,
         **of_lane: Any,
     ) -> KernelContext:  # fmt: skip
-        """Return what operators see of a lane.
+        """Return the operators' context of a lane.
 
         Args:
-            coefficients: those that `KernelContext` names.
+            coefficients: as in `KernelContext`.
             number: of the kind of the points.
             x: of the lane.
             z: of the lane.
@@ -219,7 +219,7 @@ class ClusterBlock(ResidentBlock):
         self, number: int, row: dict[str, IRValue], z: IRValue, start: IRValue, field: IRValue,
         work: Callable[[int, IRValue, Column], None],
     ) -> None:  # fmt: skip
-        """Do some work (row, index, column of the field) in rows that follow one another.
+        """Do work (row, index, column of the field) in consecutive rows.
 
         Args:
             number: of the kind of the points.
@@ -246,18 +246,18 @@ class ClusterBlock(ResidentBlock):
         )
 
     def z_profile(self, z: IRValue, count: int = 6) -> list[IRValue]:
-        """Read what a row's profile begins with: b, a, 1/kappa at nodes and half points, m."""
+        """Read the beginning of a row's profile: b, a, 1/kappa at nodes and half points, m."""
         row = z.wide() * self.shape.profile
         return self.lanes.numbers(self.arrays.z_table, row, count)
 
     def hand_over(
         self, member: Member, step: IRValue, send: Callable, fields: Sequence[int]
     ) -> None:  # fmt: skip
-        """Send first rows of some fields to the block before, and last ones to that behind."""
+        """Send first rows of fields to the previous block, and last rows to the next block."""
         plane = self.plane
         halo = self.shape.halo
         kept = member.kept
-        # First own rows to the block before, last own rows to the one behind.
+        # First own rows to the previous block, last own rows to the next.
         sides = (
             (-1, member.rank > 0, kept["above"], "up"),
             (1, member.rank < plane.blocks - 1, kept["above"] + kept["rows"] - halo, "down"),
@@ -275,13 +275,13 @@ class ClusterBlock(ResidentBlock):
 
 
 class BlockCopies:
-    """Fill the memory of a block before the first step, and keep what it has after the last."""
+    """Fill the memory of a block before the first step, and store it after the last."""
 
     def __init__(self, block: ClusterBlock) -> None:
         self._block = block
 
     def load(self, member: Member, step: IRValue) -> None:
-        """Copy what the block has, and the rows around that it sees, from the card's memory."""
+        """Copy the block's rows, and the rows around that it sees, from the card's memory."""
         plane = self._block.plane
         lanes = self._block.lanes
         kept = member.kept
@@ -306,7 +306,7 @@ class BlockCopies:
             self._copy_memory(member, step, inwards=True)
 
     def _physical(self, member: Member, number: int) -> IRValue:
-        """Return the address of a field, of those written by turns that of even steps first."""
+        """Return the address of a field, of alternating fields that of even steps first."""
         return self._block.field(member, number, member.shot.constant(0))
 
     def _load_model(self, member: Member, number: int, coefficient: IRValue) -> None:
@@ -314,7 +314,7 @@ class BlockCopies:
 
         Args:
             member: the thread.
-            number: of the coefficient among those in shared memory.
+            number: of the coefficient in shared memory.
             coefficient: its address in the card's.
         """
         plane = self._block.plane

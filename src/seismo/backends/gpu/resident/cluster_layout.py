@@ -1,4 +1,4 @@
-"""How a plane lies in the shared memory of a cluster, and the tables of who does what there.
+"""The layout of a plane in the shared memory of a cluster, and the tables of its threads' work.
 
 What the blocks of a cluster keep of a plane in shared memory, and where.
 """
@@ -30,7 +30,7 @@ ROUND_COLUMNS = (
     "x_memory", "z_memory",  # of (0, 0), from the beginning of the block's memory along x and z
     "x_slot", "z_slot",  # from fluxes to outer variables there
     "memory", "memory_z", "slot", "shot",  # the same in the card's memory, and from shot to shot
-    "packed",  # offset of coefficients that are kept for some rows only
+    "packed",  # offset of coefficients kept for a range of rows only
     "height",  # rows of a column
 )  # fmt: skip
 SHORT_COLUMNS = ("kind", "x_end", "z_end", "height")  # of 32 bits
@@ -46,7 +46,7 @@ class PlaneNumbers(NamedTuple):
     Attributes:
         blocks: of a cluster.
         x_first: first number of the rows in the arrays.
-        row: numbers of a row without what lies around it.
+        row: numbers of a row without its margins.
         z_first: first row.
         z_end: behind the last row.
         pitch: numbers of a row in shared memory.
@@ -58,14 +58,14 @@ class PlaneNumbers(NamedTuple):
         volume: numbers of a shot's field in the card's memory.
         stride: distance of rows there.
         inner_x: first x whose medium layers along x go on with.
-        inner_x_last: the last one.
+        inner_x_last: the last.
         inner_z: first row whose medium layers along z go on with.
-        inner_z_last: the last one.
+        inner_z_last: the last.
         x_length: numbers of a row of the profiles along x.
         channels: of the record.
         group_blocks: blocks of all shots.
         lane_reciprocal: `reciprocal` of the lanes of a row.
-        model_reciprocal: of those of a row of the model.
+        model_reciprocal: of the numbers of a row of the model.
         stride_reciprocal: of the distance of rows.
     """
 
@@ -101,13 +101,13 @@ SHORT = (
 
 
 def plane_numbers(flat: Sequence[Any]) -> tuple[PlaneNumbers, list[SourceNumbers]]:
-    """Return the numbers of a kernel, with those compared in 32 bits, and those of its sources."""
+    """Return a kernel's numbers, some of them in 32 bits, and the numbers of its sources."""
     return numbers_of(PlaneNumbers, SHORT, flat)
 
 
 @dataclass(frozen=True)
 class PassShape:
-    """What the threads of a block do in each step until they wait for one another.
+    """The work of a block's threads between two barriers of a step.
 
     Attributes:
         kinds: numbers of the kinds of points that are updated.
@@ -126,7 +126,7 @@ class PassShape:
 
 @dataclass(frozen=True)
 class ClusterShape:
-    """What a kernel has built in of how rows lie in shared memory, and of what a step does.
+    """Compile-time constants of a kernel: rows in shared memory, and the work of a step.
 
     Attributes:
         threads: of a block.
@@ -137,7 +137,7 @@ class ClusterShape:
         strips: of each kind, rows that a thread updates at most with a column in registers.
         masked: whether rows may end within a lane.
         profile: numbers of a row of the profile along z, whole lanes.
-        passes: of a step, one after the other.
+        passes: of a step, in order.
         fields: that a block keeps.
         coefficients: arrays of the model.
         memories: arrays of layer memory.
@@ -178,7 +178,7 @@ class ClusterShape:
 
     @property
     def exchanges(self) -> list[PassShape]:
-        """Passes after which blocks send rows to one another; at most two."""
+        """Passes after which blocks exchange rows; at most two."""
         return [pass_ for pass_ in self.passes if pass_.sent]
 
     @property
@@ -187,9 +187,9 @@ class ClusterShape:
         return {field for pass_ in self.passes for field in pass_.sent}
 
     def rows_less(self, field: int) -> int:
-        """Return by how many rows a field begins earlier than if all had those of neighbours.
+        """Return by how many rows a field begins earlier than if all had rows of neighbours.
 
-        A field that has none begins where its first own row would stand behind some of them.
+        A field without such rows begins where its first own row would lie behind them.
         """
         if self.alternating:
             return 0
@@ -235,11 +235,11 @@ class Keeps:
 
     Attributes:
         fields: number of fields.
-        bare: those of them that have no rows of neighbours.
+        bare: the fields without rows of neighbours.
         models: number of coefficients.
         next_nodes: lanes and rows behind a point's own in which formulas read coefficients.
         layers: whether layer memory, too.
-        beyond: rows behind those of the last field that threads may read.
+        beyond: rows behind the last field that threads may read.
     """
 
     fields: int
@@ -254,24 +254,24 @@ class SharedMemory:
     """How the rows of blocks lie in shared memory, in numbers.
 
     All fields, each with zeros before the first row; coefficients of the model; layer memory along
-    x: fluxes, then outer variables, in rows of all layers along x with zeros between them; that
-    along z of each layer, one column of lanes after the other: fluxes with zeros around, then outer
-    variables. What is next in a column thus has a constant distance, and an odd number of lanes in
-    a column keeps threads on banks of their own.
+    x: fluxes, then outer variables, in rows of all layers along x with zeros between them; along z,
+    for each layer, column by column of lanes: fluxes with zeros around, then outer variables. What
+    is next in a column thus has a constant distance, and an odd number of lanes in a column keeps
+    threads on banks of their own.
     """
 
     def __init__(
         self, regions: Sequence[PlaneRegion], tables: KernelConstants, half: int, width: int,
         keeps: Keeps,
     ) -> None:  # fmt: skip
-        """Find what all blocks share.
+        """Compute the layout that all blocks share.
 
         Args:
             regions: that make up the plane.
             tables: of the sweeps.
             half: half the order of the differences.
             width: numbers of a lane.
-            keeps: what blocks keep.
+            keeps: data that blocks keep.
         """
         self._half = half
         self._keeps = keeps
@@ -310,23 +310,23 @@ class SharedMemory:
         self.model = (int(np.min(ends)), int(np.max(ends)) + (1 + self._keeps.next_nodes) * width)
 
     def _place_layers(self, regions: Sequence[PlaneRegion]) -> None:
-        """Find what rows and columns of layer memory take."""
+        """Compute the sizes of rows and columns of layer memory."""
         half = self._half
         width = self._width
-        # Layers along x, one behind the other in a row.
+        # Layers along x, contiguous in a row.
         spans = sorted({region.x for region in regions if "x" in region.stretched})
         at = self.margin
         for span in spans:
             self._x_starts[span] = at - span[0]
             at += _lanes(*span, width) + self.margin
         self.x_pitch = at - self.margin
-        # Numbers of a column of the highest layer across z, over those of a lane.
+        # Numbers of a column of the highest layer across z, in lanes.
         rows = max((z[1] - z[0] for z in (r.z for r in regions if "z" in r.stretched)), default=0)
         self.z_pitch = 2 * (rows + half) + 1
 
     def most_rows(self, numbers: int, halo: int) -> int:
         """Return the rows that fit so many numbers, without layers across z."""
-        # Rows of neighbours, of all fields; then what each row takes.
+        # Rows of neighbours, of all fields; then the size of each row.
         # Fields without rows of neighbours are shorter by these.
         keeps = self._keeps
         model_row = keeps.models * (self.model[1] - self.model[0])
@@ -340,7 +340,7 @@ class SharedMemory:
         """Place the rows of blocks."""
         self.blocks = list(blocks)
         self.starts = [self._starts_of(rows) for rows in blocks]
-        # Rows that are read in vain lie in what follows the fields, or in room of their own.
+        # Rows that are read in vain lie behind the fields, or in space of their own.
         beyond = self._keeps.beyond * self.pitch
         self.numbers = max(max(model + beyond, end) for model, *_, end in self.starts)
 
@@ -404,7 +404,7 @@ class SharedMemory:
             rank[samples.known_to(*rows.z, reach) & (has_middle | (rank < 0))] = n
         if (rank < 0).any():
             return None
-        # Where each entry is: its field among those of the block, its row, its place there.
+        # Position of each entry: its field in the block, its row, its place there.
         first = np.array([rows.z[0] - rows.halo for rows in self.blocks])
         sizes = np.array([self.field_size(rows) for rows in self.blocks])
         of_entry = rank[samples.owners]

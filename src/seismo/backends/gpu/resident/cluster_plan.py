@@ -71,7 +71,7 @@ class StepCosts:
     def of_stages(self, fields: int, coefficients: int, half: int) -> StepCosts:
         """Return the costs of two stages, from the costs of P-SV waves of order 4.
 
-        Launches move three numbers of a field and one of a coefficient (measured of SH waves: 0.58
+        Launches move three numbers of a field and a coefficient (measured of SH waves: 0.58
         of P-SV). The work of blocks goes with the fields and their derivatives (0.36); that it goes
         with the order is an estimate.
 
@@ -275,7 +275,7 @@ def cut_rows(
 ) -> list[BlockRows] | None:  # fmt: skip
     """Deal rows out so that blocks take alike; None where rows do not suffice.
 
-    Where blocks keep layer memory, rows in a layer across z are of one block.
+    Where blocks keep layer memory, rows in a layer across z belong to a single block.
 
     Args:
         form: of the steps; the last of its passes updates all points.
@@ -283,7 +283,7 @@ def cut_rows(
         blocks: of the cluster.
         width: numbers of a lane.
         most: rows of a block between others that fit its memory.
-        keeps: what blocks keep.
+        keeps: data that blocks keep.
         receivers: costs of the receivers in each row, in lanes of the interior.
         uncut: whether each row must not be the first of a block.
     """
@@ -317,7 +317,7 @@ def _cuts(
         z0: first row.
         z1: behind the last row.
         top: behind the least rows of the first block.
-        bottom: first of the least rows of the last one.
+        bottom: first of the least rows of the last block.
         blocks: to cut.
         limits: rows of a block between others, at least and at most.
         done: costs of all rows before each row.
@@ -423,7 +423,7 @@ def _rounds(
     """
     rounds: list[tuple[tuple[int, ...], np.ndarray]] = []
     for region, z0, z1 in _regions_in(pass_, rows):
-        # Threads take lanes of a row, or of the first row of columns, one after the other.
+        # Threads take lanes of a row, or of the first row of columns, in order.
         height = heights[bool(region.stretched)]
         z, x = np.meshgrid(np.arange(z0, z1, height), np.arange(*region.x, width), indexing="ij")
         points = (x + X_BITS * z).ravel()

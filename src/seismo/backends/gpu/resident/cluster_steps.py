@@ -53,7 +53,7 @@ class _LayerOperators(Operators):
 
 
 class _FluxQueue:
-    """Columns of the flux along z around rows that follow one another."""
+    """Columns of the flux along z around consecutive rows."""
 
     def __init__(self, lanes: SharedLanes, memory: dict[str, Any], half: int) -> None:
         self._lanes = lanes
@@ -67,7 +67,7 @@ class _FluxQueue:
         return self._lanes.load(memory["memory"], memory["j"] + n * memory["memory_z"])
 
     def __getitem__(self, n: int) -> Column:
-        """Return the column around the n-th row; asked for one row after the other."""
+        """Return the column around the n-th row; rows are asked for in order."""
         self._rows.append(self._read(n + self._half))
         return Column(self._memory["memory"], self._rows[n : n + 2 * self._half + 1])
 
@@ -83,7 +83,7 @@ class ClusterSteps:
         Args:
             block: the block.
             formula: of the equation.
-            coefficients: those that `KernelContext` names.
+            coefficients: as in `KernelContext`.
         """
         self._block = block
         self._coefficients = coefficients
@@ -146,7 +146,7 @@ class ClusterSteps:
 
     def _context(self, number: int, member: Member, row: dict[str, IRValue], x: IRValue,
                  z: IRValue, i: IRValue) -> KernelContext:  # fmt: skip
-        """Return what operators see of a lane."""
+        """Return the operators' context of a lane."""
         block = self._block
         node = block.kept_node(member, *block.inner_node(number, x, z))
         return block.context(
@@ -161,7 +161,7 @@ class ClusterSteps:
 
 
 class _Node(IRValue):
-    """Index of a node in the arrays of the model, of which some are kept in shared memory.
+    """Index of a node in the arrays of the model, partly kept in shared memory.
 
     Attributes:
         kept: its index in these; `value` is that in the card's memory.
@@ -176,7 +176,7 @@ class _Node(IRValue):
         self.rows = rows
 
     def __add__(self, row: IRValue) -> _Node:
-        """Return the index one row further: formulas take no other steps in the model."""
+        """Return the index of the next row: formulas take no other steps in the model."""
         # Both indices go on together: which of them is used depends on the array.
         beside, kept_beside = self.rows
         return _Node(self.then(self.value) + beside, self.kept + kept_beside, self.rows)
@@ -199,7 +199,7 @@ class _FromNode(IRValue):
 class _StageLanes(NotedLanes):
     """Lanes of rows that a thread updates side by side; part of the model is in shared memory.
 
-    Stores are done later, so that what is read need not wait for them.
+    Stores are done later, so that reads need not wait for them.
     """
 
     def __init__(self, lanes: SharedLanes) -> None:
@@ -209,7 +209,7 @@ class _StageLanes(NotedLanes):
     def _at(self, source: Any, index: IRValue) -> IRValue:
         if not isinstance(index, _Node):
             return index
-        return index.kept if any(source is one for one in self.kept) else index.then(index.value)
+        return index.kept if any(source is kept for kept in self.kept) else index.then(index.value)
 
     def level(self, source: Any, index: IRValue, n: int, stride: Any) -> IRValue:
         """Read a lane n rows further."""
@@ -247,7 +247,7 @@ class ClusterStages:
         Args:
             block: the block.
             formulas: of the equation.
-            coefficients: those that `KernelContext` names.
+            coefficients: as in `KernelContext`.
         """
         self._block = block
         self._coefficients = coefficients
@@ -279,22 +279,22 @@ class ClusterStages:
         self._lanes.kept = list(model.values())
 
         def update(kind: int, row: dict[str, IRValue], x: IRValue, z: IRValue) -> None:
-            one = self._formulas[kind]
+            formula = self._formulas[kind]
             # Operands in the order of the formula: fields, then coefficients.
-            arrays: list[Any] = [block.field(member, field, step) for field in one.fields]
-            arrays += [model.get(n, block.arrays.coefficients[n]) for n in one.coefficients]
+            arrays: list[Any] = [block.field(member, field, step) for field in formula.fields]
+            arrays += [model.get(n, block.arrays.coefficients[n]) for n in formula.coefficients]
             start = block.start(member, x, z)
             count = block.shape.strips[kind]
             # What is around the rows along z is read once for all of them.
             reach = range(-block.shape.half, count + block.shape.half)
             marched = {
                 n: [block.lanes.read(arrays[n], start + k * plane.pitch) for k in reach]
-                for n in one.formula.along("z")
+                for n in formula.formula.along("z")
             }
             # All rows are computed before any is stored: their loads need not wait for stores.
             written = []
             for n in range(count):
-                # Behind the last row that one is computed again, and not stored.
+                # Behind the last row the last row is computed again, and not stored.
                 at = smaller(z + n, row["z_end"] - 1) if n else z
                 # Fields differentiated along z come as columns in registers.
                 operands = list(arrays)
@@ -316,7 +316,7 @@ class ClusterStages:
         """Return the index of a point's node in the arrays of the model."""
         block = self._block
         inner_x, inner_z = block.inner_node(kind, x, z)
-        # Flat index in the arrays of the card, and in what is kept of them.
+        # Flat index in the arrays of the card, and in their kept parts.
         index = inner_z.wide() * block.plane.stride + inner_x.wide()
         kept = block.kept_node(member, inner_x, inner_z)
         return _Node(index, kept, (block.plane.stride, block.plane.model_row))
@@ -324,7 +324,7 @@ class ClusterStages:
     def _context(
         self, kind: int, row: dict[str, IRValue], member: Member, x: IRValue, z: IRValue, i: IRValue
     ) -> KernelContext:  # fmt: skip
-        """Return what operators see of a lane.
+        """Return the operators' context of a lane.
 
         Args:
             kind: number of the kind of points.
@@ -353,10 +353,10 @@ class ClusterStages:
 
     def _variables(self, kind: int, j: IRValue, slot: IRValue) -> list[Column]:
         """Read the memory variables of a point, before any of them is written."""
-        one = self._formulas[kind]
-        address = self._block.arrays.memory[one.memory]
+        formula = self._formulas[kind]
+        address = self._block.arrays.memory[formula.memory]
         # Of each stretched axis as many as the formula has derivatives there.
-        count = len(self._block.shape.kinds[kind].stretched) * one.formula.slots
+        count = len(self._block.shape.kinds[kind].stretched) * formula.formula.slots
         return [
             Column(address, [self._block.lanes.load(address, j + slot * n if n else j)])
             for n in range(count)

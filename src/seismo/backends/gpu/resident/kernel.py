@@ -1,7 +1,8 @@
 """Kernels with the time loop inside: a plane lives in shared memory, of a cluster or of tiles.
 
-A step of a cluster, whose blocks have some rows of all fields. It moves nothing through the card's
-memory but samples, the model and the memory of layers; of second differences not even these::
+A step of a cluster, each of whose blocks has a range of rows of all fields. It moves nothing
+through the card's memory but samples, the model and the memory of layers; of second differences not
+even these::
 
     second differences                        staggered first differences
     ------------------                        ---------------------------
@@ -11,10 +12,10 @@ memory but samples, the model and the memory of layers; of second differences no
     sources                                   record the velocities; stresses
     outer rows to the blocks beside           sources of these; outer rows to the blocks beside
 
-A step of tiles, one on each multiprocessor of a card::
+A step of tiles, one for each multiprocessor of a card::
 
     fluxes of the layers, from p(n) of the tile alone
-    outer memory of the layers; what they add to second derivatives
+    outer memory of the layers; terms of second derivatives
     wait for the neighbours; p(n) at their edges
     record p(n); p(n+1) over p(n-1), in registers
     exchange registers and shared memory
@@ -22,11 +23,11 @@ A step of tiles, one on each multiprocessor of a card::
     p(n+1) at the edges, to the card's memory
 
 What stands in a line lies between two barriers of a block. Layers of tiles need nothing of other
-tiles: those at the edges of the plane, which take longest, update them while the edges of their
-neighbours arrive. A tile is at most one step ahead of its neighbours, so that edges of even and of
-odd steps need no more than an array each.
+tiles: tiles at the edges of the plane, which take longest, update them while the edges of their
+neighbours arrive. A tile is at most one step ahead of its neighbours: an array each for edges of
+even and of odd steps suffices.
 
-The formulas and their operators are those of all backends.
+The formulas and their operators are shared by all backends.
 """
 
 from __future__ import annotations
@@ -69,12 +70,12 @@ CoefficientRows = tuple[tuple[str, tuple[int, ...]], ...]  # name, and the lengt
 
 
 def listed(coefficients: dict[str, list]) -> tuple[CoefficientRows, list[float]]:
-    """Return how long the lists of coefficients are, and all their numbers, one after the other.
+    """Return the lengths of the lists of coefficients, and their numbers in a flat list.
 
     Args:
         coefficients: as `seismo.backends.gpu.sweeps.layouts.built_in` returns them.
     """
-    # Differences have a list for each axis, the scalars of the run are one alone.
+    # Differences have a list for each axis, the scalars of the run are a single list.
     tables = {name: lists if lists and isinstance(lists[0], list) else [lists]
               for name, lists in coefficients.items()}  # fmt: skip
     rows = tuple((name, tuple(map(len, lists))) for name, lists in tables.items())
@@ -83,7 +84,7 @@ def listed(coefficients: dict[str, list]) -> tuple[CoefficientRows, list[float]]
 
 def named(rows: CoefficientRows, numbers: Iterable[IRValue]) -> dict[str, list]:
     """Return coefficients by name, as they were before they were `listed`."""
-    # Numbers follow one another as `listed` put them.
+    # Numbers lie as `listed` put them.
     following = iter(numbers)
     tables = {name: [list(islice(following, n)) for n in lengths] for name, lengths in rows}
     return tables | {"numbers": tables["numbers"][0]}
@@ -91,7 +92,7 @@ def named(rows: CoefficientRows, numbers: Iterable[IRValue]) -> dict[str, list]:
 
 @dataclass(frozen=True)
 class ResidentKernel:
-    """The steps of some formulas in a plane.
+    """The steps of formulas in a plane.
 
     Grids and layouts share it: their sizes and coefficients are arguments.
 
@@ -146,7 +147,7 @@ class ResidentKernel:
         Args:
             lanes: the lanes.
             threads: the blocks that work together (`Cluster`, `CardTiles`).
-            addresses: those that `Arrays` names.
+            addresses: as in `Arrays`.
             plane: numbers of the plane, then `SourceNumbers`.
             coefficients: of the differences, and scalars of the run, as `listed`.
             first: number of the first step.
@@ -247,7 +248,7 @@ class _ClusterLoop:
 
     def _step(self, n: IRValue, _: list[IRValue]) -> list[IRValue]:
         """Take step n."""
-        # A barrier behind each pass and its sources; rows of neighbours before the next one.
+        # A barrier behind each pass and its sources; rows of neighbours before the next pass.
         for number, pass_ in enumerate(self.block.shape.passes):
             self.cluster.phase(partial(self._advance, number, n=n))
             if pass_.injected:
@@ -259,7 +260,7 @@ class _ClusterLoop:
 
     def _advance(self, number: int, member: Member, n: IRValue) -> None:
         """Do a pass of step n."""
-        # Record what an earlier pass has left: nothing in this pass changes it.
+        # Record the result of an earlier pass: nothing in this pass changes it.
         pass_ = self.block.shape.passes[number]
         if pass_.recorded is not None and pass_.late:
             with when(n > self.first):
@@ -359,13 +360,13 @@ class _TileLoop:
     def _step(self, n: IRValue, _: list[IRValue]) -> list[IRValue]:
         """Take step n."""
         tiles = self.tiles
-        # CPML: fluxes, then what they and the outer memory add to second derivatives.
+        # CPML: fluxes, then the terms of fluxes and outer memory in second derivatives.
         tiles.phase(self.steps.update_fluxes)
         tiles.phase(self.steps.update_layers)
         self._receive(n)
 
         def update(member: Member) -> None:
-            # What the step before left is recorded as this one reads it.
+            # The previous step's result is recorded as this step reads it.
             with when(n > self.first):
                 self.points.record(member, n - 1, 0)
             self.steps.update(member)

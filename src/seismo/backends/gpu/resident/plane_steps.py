@@ -1,4 +1,4 @@
-"""Steps of a plane, recognised by what their launches were bound from."""
+"""Steps of a plane, recognised by the calls that bound their launches."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ class PlaneSteps:
     """What the steps of a plane do.
 
     Attributes:
-        fields: arrays of the fields; of second differences those that even, and odd steps write.
-        stages: sweeps of each stage of a step; of second differences those of even steps.
+        fields: arrays of the fields; of second differences the arrays that even, and odd steps
+            write.
+        stages: sweeps of each stage of a step; of second differences the sweeps of even steps.
         alternating: whether steps are second differences of two fields that are written by turns.
-        sources: what is injected into fields, by their number.
+        sources: of fields, by their number.
         records: of receivers.
     """
 
@@ -67,7 +68,7 @@ class PlaneSteps:
 
     @property
     def volume(self) -> int:
-        """Numbers from the field of one shot to that of the next; all of one shot alone."""
+        """Numbers from a shot's field to the next shot's; all numbers of a single shot."""
         return int(self.offsets[1]) if self.shots > 1 else int(self.fields[0].size)
 
     def profile(self, width: int) -> int:
@@ -89,14 +90,14 @@ def _calls(step: Step) -> list[Any]:
 
 
 def recognised(steps: Sequence[Step]) -> PlaneSteps | None:
-    """Return what steps do, if that is all that a kernel with the loop inside does."""
+    """Return the steps' work, if a kernel with the loop inside can do it."""
     if len(steps) == 2:
         return _second_differences(steps)
     return _staggered_stages(steps[0]) if len(steps) == 1 else None
 
 
 def _second_differences(steps: Sequence[Step]) -> PlaneSteps | None:
-    """Return what even and odd steps do, if they are second differences of one field."""
+    """Return the work of even and odd steps, if they are second differences of a single field."""
     sweeps: list[list[SweepCall]] = []
     bodies: list[dict[Any, BodyCall]] = []
     for calls in map(_calls, steps):
@@ -129,7 +130,7 @@ def _second_differences(steps: Sequence[Step]) -> PlaneSteps | None:
 
 
 def _in_plane(sweep: SweepCall) -> bool:
-    """Whether a sweep is one of second differences of one field in a plane, by one coefficient."""
+    """Whether a sweep takes second differences of a field in a plane, with a single coefficient."""
     operands = sweep.operands
     counts = tuple(map(len, (operands.writes, operands.reads, operands.coefficients)))
     formula = sweep.formula
@@ -154,7 +155,7 @@ def _alternate(even: list[SweepCall], odd: list[SweepCall]) -> bool:
 
 
 def _staggered_stages(step: Step) -> PlaneSteps | None:
-    """Return what a step does, if its stages are staggered first differences in a plane."""
+    """Return the work of a step, if its stages are staggered first differences in a plane."""
     # Calls in the order of their launches: sweeps, injections behind their stage, records last.
     stages: list[list[SweepCall]] = []
     injected: dict[int, BodyCall] = {}  # by the number of the field's array
@@ -165,7 +166,7 @@ def _staggered_stages(step: Step) -> PlaneSteps | None:
         if isinstance(call, SweepCall):
             if samplers or not _staggered_in_plane(call):
                 return None
-            # Sweeps that follow one another and change the same fields make a stage.
+            # Consecutive sweeps that change the same fields make a stage.
             if not stages or _changed(stages[-1][0]) != _changed(call):
                 stages.append([])
             stages[-1].append(call)
@@ -200,7 +201,7 @@ def _of_fields(
         return None
     fields = [field for stage in stages for field in stage[0].operands.writes]
     numbers = {id(field): n for n, field in enumerate(fields)}
-    # Each stage differentiates what the other one changes, and nothing else.
+    # Each stage differentiates the fields that the other changes, and nothing else.
     velocity, stress = stages
     for stage, other in ((velocity, stress), (stress, velocity)):
         reads = {id(field) for sweep in stage for field in sweep.operands.reads}
@@ -229,7 +230,7 @@ def _changed(sweep: SweepCall) -> tuple[int, ...]:
 
 
 def _staggered_in_plane(sweep: SweepCall) -> bool:
-    """Whether a sweep is one of staggered first differences in a plane, layers included."""
+    """Whether a sweep takes staggered first differences in a plane, layers included."""
     variant = sweep.variant
     formula = sweep.formula
     plain = not (variant.closed or variant.scaled or formula.short)
@@ -244,7 +245,7 @@ class PointKind:
     """Points that are updated by the same code.
 
     Attributes:
-        formula: number of the formula among those of the kernel.
+        formula: number of the formula in the kernel.
         stretched: axes that pass through layer memory.
     """
 
@@ -261,7 +262,7 @@ class PlaneRegion:
         x: first point, and behind the last.
         z: first row, and behind the last.
         memory: index of (0, 0) in layer memory; distances of rows, variables and shots there.
-        packed: offset of coefficients that are kept for some rows only.
+        packed: offset of coefficients kept for a range of rows only.
     """
 
     kind: PointKind
@@ -295,7 +296,7 @@ def regions_of(
         boxes = sweep.boxes.reshape(-1, shots, sweep.boxes.shape[1])
         for box in boxes:
             z0, z1 = box[0, :2].tolist()
-            # Coefficients of some rows only have an offset, alike for all shots.
+            # Coefficients of a range of rows have an offset, alike for all shots.
             packed = int(box[0, PACKED])
             for span in range(3):
                 start = FIRST_SPAN + span * SPAN_COLUMNS

@@ -1,9 +1,9 @@
 """Steps of small planes taken by a kernel with the time loop inside, in a cluster or in tiles.
 
-A program of launches is recognised by the calls that the backend bound: the sweeps of one formula
-of second differences in a plane, or those of two stages of first differences, sources, receivers,
-and nothing else. The kernel leaves in the arrays what the launches leave, so that all that happens
-between steps stays as it is. Tiles take second differences alone.
+A program of launches is recognised by the calls that the backend bound: the sweeps of a formula of
+second differences in a plane, or of two stages of first differences, sources, receivers, and
+nothing else. The kernel leaves the arrays as the launches do, so that work between steps stays the
+same. Tiles take second differences alone.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ CAPABILITY = (9, 0)  # of cards that have clusters
 # where a card has others, shots take more turns, or fewer, than are expected.
 CLUSTERS = {1: 132, 2: 66, 4: 30, 8: 15, 16: 7}
 
-AS_FAST = 1.05  # about what predictions of a step in clusters differ by
+AS_FAST = 1.05  # the error of predictions of a step in clusters
 LONGER = 1.25  # than predicted: 35.6 us for 28.6, of 64 shots of 340 x 340 points
 THREADS = 384  # of a tile
 # Lanes of a row of a tile at most: kernels have them built in, and planes share these few.
@@ -76,7 +76,7 @@ LANES = (8, 12, 16, 22, 32, 43, 64)
 # us of a step of second differences launch by launch, at least; of a million points of many shots.
 LAUNCHES = 6.5
 LAUNCHED = 4.7
-HALF = 4  # half the order up to which a thread's registers hold what a tile needs
+HALF = 4  # half the order up to which a thread's registers suffice for a tile
 FASTER = 0.95  # of the time of launches, tiles at most
 
 Program = Callable[[int, int], None]  # as `Backend.program` returns it
@@ -187,7 +187,7 @@ class ClusterPlan:
     Attributes:
         form: of the steps.
         memory: layout of a shot in shared memory.
-        shape: what of it the kernel has built in.
+        shape: its compile-time constants.
         dealt: the rounds.
         record: the tables of receivers.
         together: clusters that run at the same time.
@@ -218,7 +218,7 @@ def _in_clusters(backend: GpuArrays, known: PlaneSteps) -> LoopInside | None:
 
 
 def _clusters_are_faster(plans: Sequence[ClusterPlan]) -> bool:
-    """Whether clusters are as fast as launches, of one shot and of many."""
+    """Whether clusters are as fast as launches, of a single shot and of many."""
     memory = plans[0].memory
     costs = plans[0].form.costs
     points = memory.row * (memory.z[1] - memory.z[0])
@@ -248,7 +248,7 @@ def _planned(backend: GpuArrays, known: PlaneSteps) -> list[ClusterPlan]:
 
 
 def _shape_of(known: PlaneSteps, form: StepForm, kept: tuple[int, ...], width: int) -> ClusterShape:
-    """Return what a kernel has built in but the margin, with lanes of `width` numbers."""
+    """Return a kernel's compile-time constants, margin apart, with lanes of `width` numbers."""
     strips = tuple(form.costs.strips[bool(kind.stretched)] for kind in form.kinds)
     masked = _is_masked(form.passes[-1].regions, width)
     return ClusterShape(
@@ -269,7 +269,7 @@ def _plans(
 ) -> list[ClusterPlan]:  # fmt: skip
     """Return a plan for each size of clusters.
 
-    There is none where a shot does not fit, or a receiver reads beyond what blocks know.
+    There is none where a shot does not fit, or a receiver reads beyond the rows that blocks know.
 
     Args:
         known: the steps.
@@ -290,7 +290,7 @@ def _plans(
     receivers = costs.channel * samples.in_rows(rows)
     uncut = samples.uncut(rows, form.reach)
     shape = _shape_of(known, form, kept, width)
-    # Blocks keep rows of neighbours of those fields that are sent.
+    # Blocks keep rows of neighbours for the fields that are sent.
     sent = shape.sent if staggered else range(shape.fields)
     keeps = Keeps(
         shape.fields, shape.fields - len(sent), len(kept), int(staggered), known.alternating,
@@ -395,7 +395,7 @@ def _in_tiles(backend: GpuArrays, known: PlaneSteps) -> LoopInside | None:
         return None
     if not (is_forced or _tiles_are_faster(ways, points, most)):
         return None
-    # The fastest that has all entries of each channel in one tile.
+    # The fastest with all entries of each channel in a single tile.
     for tiles in sorted(ways, key=lambda tiles: microseconds(tiles, known.shots, most)):
         record = record_tables(known, samples, (0,) * len(known.fields), tiles.count, tiles.locate)
         if record is not None:
@@ -405,7 +405,7 @@ def _in_tiles(backend: GpuArrays, known: PlaneSteps) -> LoopInside | None:
 
 
 def _tilings(backend: GpuArrays, known: PlaneSteps, regions: list[PlaneRegion]) -> list[Tiles]:
-    """Return the ways to cut the plane of some steps into tiles."""
+    """Return the ways to cut the plane of steps into tiles."""
     # What all ways to cut the plane share.
     width = backend.lane_width
     half = known.first.variant.order // 2
@@ -418,7 +418,7 @@ def _tilings(backend: GpuArrays, known: PlaneSteps, regions: list[PlaneRegion]) 
 
 
 def _tiles_are_faster(ways: list[Tiles], points: int, multiprocessors: int) -> bool:
-    """Whether tiles are expected to beat launches, of one shot and of many.
+    """Whether tiles are expected to beat launches, of a single shot and of many.
 
     Args:
         ways: to cut the plane.

@@ -74,14 +74,13 @@ class ReceiverSamples:
         return z, x
 
     def _ends(self, reach: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return of each channel the row that a block has or one before it, to know all entries.
+        """Return for each channel the bounds of first rows of blocks that know all its entries.
 
         Args:
             reach: of each field, rows beside its own that a block knows.
 
         Returns:
-            the last row that its first row may be; the first row that may be behind its last one,
-            less one.
+            the largest first row of a block; the smallest last row.
         """
         # A block of rows a ... b - 1 knows rows a - reach ... b - 1 + reach of a field.
         beside = np.asarray(reach)[self.fields]
@@ -92,7 +91,7 @@ class ReceiverSamples:
         return latest, earliest
 
     def known_to(self, first: int, last: int, reach: Sequence[int]) -> np.ndarray:
-        """Whether a block of some rows knows all entries of each channel."""
+        """Whether a block of rows first to last knows all entries of each channel."""
         latest, earliest = self._ends(reach)
         return (latest >= first) & (earliest < last)
 
@@ -119,38 +118,38 @@ class ReceiverSamples:
 Locate = Callable[[ReceiverSamples], tuple[np.ndarray, np.ndarray] | None]
 
 
-def _rows_of(one: FieldRecord, fetch: Callable) -> tuple[np.ndarray, ...]:
+def _rows_of(field_record: FieldRecord, fetch: Callable) -> tuple[np.ndarray, ...]:
     """Return the receivers of a field: columns, shots; channel, index, gain, field of entries."""
-    _, *tables, _, _ = one.record.arguments
+    _, *tables, _, _ = field_record.record.arguments
     indices, starts, gains, columns = map(fetch, tables)
     counts = np.diff(starts)
-    if one.sums is not None:
+    if field_record.sums is not None:
         # Long rows are sums of sums: entries make pieces, and pieces rows.
-        _, *tables, _ = one.sums.arguments
+        _, *tables, _ = field_record.sums.arguments
         indices, pieces, gains = map(fetch, tables)
         counts = np.diff(pieces[starts])
     # Entry by entry: which channel, where, with which weight, of which field.
     channels = np.repeat(columns, counts)
-    fields = np.full(len(indices), one.field)
-    return columns, np.asarray(one.record.shots), channels, indices, gains, fields
+    fields = np.full(len(indices), field_record.field)
+    return columns, np.asarray(field_record.record.shots), channels, indices, gains, fields
 
 
 def samples_of(known: PlaneSteps, x_first: int, fetch: Callable) -> ReceiverSamples | None:
-    """Return what receivers sample; None where it is not known of which shot.
+    """Return the receivers' samples; None where their shot is not known.
 
     Args:
         known: the steps.
         x_first: first number of the rows in the arrays.
         fetch: copies a table from the card.
     """
-    if any(one.record.shots is None for one in known.records):
+    if any(field_record.record.shots is None for field_record in known.records):
         return None
     rows = [_rows_of(record, fetch) for record in known.records]
     if not rows:
         no = np.zeros(0, np.int64)
         return ReceiverSamples(no, no, np.zeros(1, np.int64), no, no, no, no)
     columns, shots, channels, indices, gains, fields = map(np.concatenate, zip(*rows, strict=True))
-    # Entries of a channel follow one another: those of one field after those of another.
+    # Entries of a channel are contiguous, field by field.
     # A channel may have parts from several fields: they are summed together.
     columns, firsts = np.unique(columns, return_index=True)
     shots = shots[firsts]
@@ -212,8 +211,8 @@ def _gathered(order: np.ndarray, firsts: np.ndarray) -> tuple[np.ndarray, np.nda
 def source_tables(
     backend: GpuArrays, known: PlaneSteps, field: int
 ) -> tuple[SourceArrays, SourceNumbers]:
-    """Return the tables of what is injected into a field, and their numbers."""
-    # The arrays are the solver's own: those of other shots are loaded into them.
+    """Return the tables of a field's sources, and their numbers."""
+    # The arrays are the solver's own: sources of other shots are loaded into them.
     amount = known.sources.get(field)
     if amount is None:
         # No source acts from step 1 to step 0.

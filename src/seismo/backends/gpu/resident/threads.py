@@ -1,6 +1,6 @@
 """Threads of blocks that step a plane together: their memory, lanes, barriers and transports.
 
-A kernel is written as phases, each of them the work of one thread; a barrier of its block ends a
+A kernel is written as phases, each of them the work of a thread; a barrier of its block ends a
 phase. Rows travel between blocks in either of two ways:
 
 `Cluster`: blocks of a cluster run at the same time on neighbouring multiprocessors and write to
@@ -36,13 +36,13 @@ from seismo.backends.traced import (
 SHARED = 3  # LLVM's number of the memory of a block
 SHARED_BYTES = 227 * 1024  # of a block, says CUDA of compute capability 9.0
 COUNTER_BYTES = 32  # two counters for each neighbour, for even and odd turns
-LINE_BYTES = 128  # of the cache, from a tile's count of steps to the next one's
+LINE_BYTES = 128  # of the cache, from a tile's count of steps to the next tile's
 AROUND = 9  # tiles around a tile, itself included
 VOID = ir.VoidType()
 
 
 class ClusterError(RuntimeError):
-    """A card, or the share of one that a process has, does not run clusters of some size."""
+    """A card, or a process's share of a card, does not run clusters of this size."""
 
 
 class ClusterSizes(NamedTuple):
@@ -87,7 +87,7 @@ class SharedAddress(IRValue):
 
 
 class UnchangedAddress(IRValue):
-    """An address of what no kernel changes as long as it runs: the model."""
+    """An address of data that no kernel changes as it runs: the model."""
 
     __slots__ = ()
 
@@ -100,7 +100,7 @@ class SharedLanes(CudaLanes):
         return super()._load(address, index, kind, unchanging and unchanged)
 
     def single(self) -> SharedLanes:
-        """Return lanes of one number each."""
+        """Return lanes of a single number each."""
         lanes = copy(self)
         lanes.width = 1
         lanes.vector = self.kind
@@ -147,15 +147,15 @@ class SharedLanes(CudaLanes):
         return lane.then(numbers)
 
     def number(self, address: IRValue, index: IRValue) -> IRValue:
-        """Read one number."""
+        """Read a number."""
         return self._load(address, index, self.kind, False)
 
     def put_number(self, address: IRValue, index: IRValue, value: IRValue) -> None:
-        """Write one number."""
+        """Write a number."""
         self._put(address, index, value)
 
     def add(self, address: IRValue, index: IRValue, amount: IRValue) -> None:
-        """Add to one number an amount rounded as it stands."""
+        """Add to a number an amount rounded as it stands."""
         self._put(address, index, self.number(address, index) + self.moved(amount))
 
 
@@ -165,7 +165,7 @@ class Member:
 
     Attributes:
         shot: number of the shot, 64 bits.
-        rank: of the thread's block among those of the shot.
+        rank: of the thread's block in the shot.
         thread: number of the thread in the block.
         memory: the shared memory of its block.
         kept: numbers that it found, by name (`BlockThreads.keep`).
@@ -200,7 +200,7 @@ class BlockThreads:
 
         Args:
             memory: that of its block.
-            blocks: that step a shot; those of a shot follow one another.
+            blocks: that step a shot; the blocks of a shot are contiguous.
         """
         self._builder = memory.builder
         thread = Thread(self._builder)
@@ -216,7 +216,7 @@ class BlockThreads:
         return self._member
 
     def phase(self, work: Callable[[Member], None]) -> None:
-        """Let each thread do some work, then wait for the threads of its block."""
+        """Let each thread do its work, then wait for the threads of its block."""
         work(self.member)
         kind = ir.FunctionType(VOID, [])
         self._builder.call(declared(self._builder.module, kind, "llvm.nvvm.barrier0"), [])
@@ -252,7 +252,7 @@ class Cluster(BlockThreads):
         super().__init__(memory, blocks)
         self._lanes = lanes
         self._sent_bytes = sent_bytes
-        # Whether there is a block before this one, and one behind it.
+        # Whether there is a block before this block, and behind it.
         rank = self._member.rank
         self._neighbours = {-1: rank > 0, 1: rank < blocks - 1}
 
@@ -280,10 +280,10 @@ class Cluster(BlockThreads):
         self._assemble("barrier.cluster.wait.acquire.aligned;", convergent=True)
 
     def exchange(self, work: Handing, turn: IRValue, kind: int = 0) -> None:
-        """Let threads hand rows to the blocks beside theirs, then wait for those handed to it.
+        """Let threads send rows to the blocks beside theirs, then wait for the rows sent to them.
 
         Args:
-            work: what a thread hands over.
+            work: sends a thread's rows.
             turn: number of the exchange; all blocks count alike.
             kind: the turn's remainder, where even and odd ones differ.
         """
@@ -376,7 +376,7 @@ class CardTiles(BlockThreads):
             registers: lanes that each thread keeps.
             done: address of the steps that tiles have done.
             threads: of a block.
-            tiles: number of them, and of those beside one another.
+            tiles: their number, and their number along x.
             first: number of the first shot.
         """
         super().__init__(_shared_memory(builder), tiles[0])
@@ -392,12 +392,12 @@ class CardTiles(BlockThreads):
 
     @property
     def member(self) -> Member:
-        """The thread, with what it finds."""
+        """The thread, with its numbers."""
         return replace(self._member, kept=self._find(self._member))
 
     def publish(self, count: IRValue) -> None:
         """Let neighbours read the edges that the block's threads left, of so many steps."""
-        # The barrier of the phase before orders what other threads stored before this.
+        # The previous phase's barrier orders earlier stores of other threads before this.
         # The last thread may have no points: it waits until all stores are there.
         with when(self._member.thread.equals(self._threads - 1)):
             text = "st.release.gpu.global.u32 [$0], $1;"

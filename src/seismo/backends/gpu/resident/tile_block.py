@@ -51,7 +51,7 @@ class TileBlock(ResidentBlock):
     def find(self, member: Member) -> dict[str, IRValue]:
         """Return the columns of the tile, and the thread's place in it."""
         zero = self.plane.shot.constant(0)
-        # Integers of 64 bits in the table; what is compared and multiplied here has 32.
+        # The table has 64 bits; numbers compared and multiplied here have 32.
         kept = {
             name: self.lanes.integer(member.memory, zero + n) for n, name in enumerate(TILE_COLUMNS)
         }
@@ -59,7 +59,7 @@ class TileBlock(ResidentBlock):
         kept = {
             name: n if any(word in name for word in long) else n.short() for name, n in kept.items()
         }
-        # Threads beside one another have lanes of a row: a warp has points of few rows.
+        # Neighbouring threads have lanes of a row: a warp has points of few rows.
         group = member.thread // self.shape.lanes
         kept["lane"] = member.thread - group * self.shape.lanes
         kept["row"] = group * kept["strip"]
@@ -99,7 +99,7 @@ class TileBlock(ResidentBlock):
 
     def array_index(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
         """Return the index of a point in the arrays of fields."""
-        # Fields of a shot follow those of the one before.
+        # Fields of a shot follow the previous shot's.
         return member.shot * self.plane.volume + z.wide() * self.plane.stride + x.wide()
 
     def mask(self, x: IRValue) -> IRValue | None:
@@ -126,7 +126,7 @@ class TileBlock(ResidentBlock):
 
     @contextmanager
     def each_in_frame(self, member: Member, inside: bool) -> Iterator[tuple[IRValue, IRValue]]:
-        """Loop over lanes at edges that the tile shares: its own, or those of its neighbours.
+        """Loop over lanes at edges that the tile shares: its own, or its neighbours'.
 
         Args:
             member: the thread.
@@ -175,7 +175,7 @@ class TileBlock(ResidentBlock):
         Args:
             member: the thread.
             axis: of the layer.
-            extent: `layer` for all of them, `damped` for those whose memory is not 0.
+            extent: `layer` for all points, `damped` for points whose memory is not 0.
         """
         kept = member.kept
         shape = self.shape
@@ -235,7 +235,7 @@ class TileBlock(ResidentBlock):
         return start + z.wide() * rows + x.wide()
 
     def layer_index(self, member: Member, name: str, x: IRValue, z: IRValue) -> IRValue:
-        """Return the index of a point in what shared memory has of a layer.
+        """Return the index of a point in shared memory's part of a layer.
 
         Args:
             member: the thread.
@@ -257,12 +257,12 @@ class TileBlock(ResidentBlock):
             before = shape.up(shape.half) if of_flux else 0
             row = (z - kept["first"]) * (self.plane.x_width + before)
             return kept[name] + before + row + x - kept["x_layer"]
-        # Rows of zeros before those of fluxes.
+        # Rows of zeros before the rows of fluxes.
         before = shape.half * shape.row if of_flux else 0
         return kept[name] + before + (z - kept["z_layer"]) * shape.row + x - kept["x_first"]
 
     def last_position(self, x: IRValue, z: IRValue) -> tuple[IRValue, IRValue]:
-        """Return a place of the plane: the nearest one before its end."""
+        """Return a place of the plane, clamped to its end."""
         # Lanes begin at multiples of their width, as rows do.
         width = self.lanes.width
         last = (self.plane.x_end - 1) // width * width
@@ -270,7 +270,7 @@ class TileBlock(ResidentBlock):
 
 
 class TileCopies:
-    """Fill a tile before the first step, exchange edges, and keep what it has after the last."""
+    """Fill a tile before the first step, exchange edges, and store it after the last."""
 
     def __init__(self, block: TileBlock, registers: Any) -> None:
         self._block = block
@@ -314,7 +314,7 @@ class TileCopies:
         self._copy_memory(member, step, inwards=False)
 
     def store_edges(self, member: Member, step: IRValue) -> None:
-        """Leave what a step has written at the edges of the tile in the card's memory."""
+        """Store the edges of the tile, as a step has written them, in the card's memory."""
         block = self._block
         written, _ = block.written(step)
         with block.each_in_frame(member, inside=True) as (row, lane):
@@ -323,7 +323,7 @@ class TileCopies:
             block.lanes.store(written, block.array_index(member, x, z), value, block.mask(x))
 
     def load_edges(self, member: Member, step: IRValue) -> None:
-        """Take what a step has written at the edges of the tiles around."""
+        """Load the edges of the neighbouring tiles, as a step has written them."""
         block = self._block
         written, _ = block.written(step)
         with block.each_in_frame(member, inside=False) as (row, lane):

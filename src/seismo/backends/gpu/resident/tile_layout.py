@@ -1,4 +1,4 @@
-"""How a plane is cut into tiles, one for each multiprocessor, and how these lie in shared memory.
+"""Tiles of a plane, one for each multiprocessor, and their layout in shared memory.
 
 A tile keeps p(n) in shared memory, with the points of its neighbours that differences see, and
 p(n-1) in registers. A thread has a column of `strip` rows, a lane wide::
@@ -10,8 +10,8 @@ p(n-1) in registers. A thread has a column of `strip` rows, a lane wide::
     | t=L  | L+1  |    | 2L-1 |  rows strip ... 2 strip - 1
     +------+------+-- -+------+
 
-In tiles at the edges of the plane columns, rows, or some of both are an absorbing layer.
-Its memory is in shared memory, too, and what it adds to second derivatives. Tiles with layers of
+In tiles at the edges of the plane, columns, rows or both belong to an absorbing layer.
+Its memory, and its terms of second derivatives, are in shared memory, too. Tiles with layers of
 rows are less high: their threads have other work.
 
 How many tiles a plane is cut into, and where.
@@ -39,13 +39,13 @@ TILE_COLUMNS = (
     "first", "rows", "x_first", "numbers",  # first row and x of a tile, and how many
     "strip",  # rows of a thread
     "x_layer", "x_layer_end", "z_layer", "z_layer_end",  # columns and rows in layers
-    "x_damped", "x_damped_end", "z_damped", "z_damped_end",  # those with memory of their own
+    "x_damped", "x_damped_end", "z_damped", "z_damped_end",  # columns with memory of their own
     # Index of (0, 0) and distance of rows in layer memory along x, where layers meet, too; along z.
     "x_memory", "x_memory_z", "corner_x_memory", "corner_x_memory_z",
     "z_memory", "z_memory_z", "corner_z_memory", "corner_z_memory_z",
     "channel_begin_0", "channel_end_0",  # of its channels
     # Where in shared memory begin, for layers along x and z: fluxes, memory of outer derivatives,
-    # what layers add to second derivatives, and profiles.
+    # terms of second derivatives, and profiles.
     "x_flux", "x_outer", "x_sum", "x_profile", "z_flux", "z_outer", "z_sum", "z_profile",
     "acting", "acting_end",  # first and last step of the sources
 )  # fmt: skip
@@ -56,14 +56,14 @@ class TileNumbers(NamedTuple):
 
     Attributes:
         shot: that is stepped.
-        tiles_x: tiles beside one another.
+        tiles_x: tiles along x.
         tiles: all of them.
         x_first: first number of the rows in the arrays.
         x_end: behind the last.
         z_first: first row.
         z_end: behind the last row.
         x_width: numbers of a row of the widest layer along x, whole lanes.
-        x_damped_width: those with memory of their own.
+        x_damped_width: its columns with memory of their own.
         numbers: of shared memory.
         volume: numbers of a shot's field in the card's memory.
         stride: distance of rows there.
@@ -96,7 +96,7 @@ TILE_SHORT = (
 
 
 def tile_numbers(flat: Sequence[Any]) -> tuple[TileNumbers, list[SourceNumbers]]:
-    """Return the numbers of a kernel, with those compared in 32 bits, and those of its sources."""
+    """Return a kernel's numbers, some of them in 32 bits, and the numbers of its sources."""
     return numbers_of(TileNumbers, TILE_SHORT, flat)
 
 
@@ -138,7 +138,7 @@ class TileShape:
 
     @property
     def groups(self) -> int:
-        """Threads one above the other."""
+        """Groups of threads along z."""
         return self.threads // self.lanes
 
     @property
@@ -175,8 +175,8 @@ class Tiles:
         z: first row of each row of them, and behind the last.
         x_layers: first column of each layer along x, and behind the last.
         z_layers: first row of each layer along z, and behind the last.
-        x_damped: of each layer along x those columns whose memory is not 0, whole lanes.
-        z_damped: of each layer along z those rows.
+        x_damped: columns of each layer along x with memory other than 0, in whole lanes.
+        z_damped: such rows of each layer along z.
         shape: built in.
     """
 
@@ -190,7 +190,7 @@ class Tiles:
 
     @property
     def columns(self) -> int:
-        """Tiles beside one another."""
+        """Tiles along x."""
         return len(self.x) - 1
 
     @property
@@ -205,11 +205,11 @@ class Tiles:
 
     @property
     def x_damped_width(self) -> int:
-        """Numbers of those of its columns whose memory is not 0."""
+        """Number of its columns whose memory is not 0."""
         return widest(self.x_damped)
 
     def strip(self, z: int, rows: int) -> int:
-        """Return the rows of a thread in tiles of some rows."""
+        """Return the rows of a thread in tiles of `rows` rows."""
         in_layer = _within(self.z_layers, z, rows) != (0, 0)
         return self.shape.short if in_layer else self.shape.strip
 
@@ -225,7 +225,7 @@ class Tiles:
         Args:
             rows: of the tile.
             in_x: whether it has a layer along x.
-            in_z: whether it has one along z.
+            in_z: whether it has a layer along z.
         """
         shape = self.shape
         x_rows = rows * in_x
@@ -283,7 +283,7 @@ class Tiles:
             for cuts, middle in ((self.z, middle_z), (self.x, middle_x + self.x[0]))
         )
         rank = row * self.columns + column
-        # All entries are in it, or among what it has of its neighbours.
+        # All entries are in it, or in its copies of neighbours' edges.
         of_entry = np.array(list(self.boxes()))[rank[samples.owners]]
         z_first, rows, x_first, numbers = of_entry.T
         shape = self.shape
@@ -313,7 +313,7 @@ class Tiles:
             z_layer = _within(self.z_layers, z, rows)
             x_damped = _within(self.x_damped, x, numbers)
             z_damped = _within(self.z_damped, z, rows)
-            # Where layers meet both variables, elsewhere one.
+            # Where layers meet both variables, elsewhere a single one.
             memories = {"x": (0, 0), "corner_x": (0, 0), "z": (0, 0), "corner_z": (0, 0)}
             for region in regions:
                 # Regions that share points with the tile.
@@ -325,7 +325,7 @@ class Tiles:
                     memories[name] = (memory + shot * step + n * slot, memory_z)
             *offsets, _ = self.offsets(rows, x_layer != (0, 0), z_layer != (0, 0))
             of_layers = [number for pair in memories.values() for number in pair]
-            # First channel of the tile, and of the next one.
+            # First channel of the tile, and of the next tile.
             channels = channels_of[tile : tile + 2]
             # The kernel fills in the steps of the sources, which change from shot to shot.
             of_tile = [z, rows, x, numbers, self.strip(z, rows), *x_layer, *z_layer]
@@ -348,7 +348,7 @@ def _within(layers: Sequence[tuple[int, int]], first: int, count: int) -> tuple[
 
 # Rows of a thread's column at most, and in tiles with layers of rows: each takes four registers.
 STRIPS = (*((n, n) for n in range(2, 18, 2)), (22, 17), (22, 22))
-# us of a step: of a lane of a block; beside these (one H200: planes of 340 and 2041 points).
+# us of a step: of a lane of a block; fixed (H200).
 LANE = 0.9e-3
 FIXED = 3.4
 
@@ -360,13 +360,13 @@ def _cuts(first: int, last: int, count: int, less: int, most: tuple[int, int]) -
         first: row of the plane.
         last: behind its last row.
         count: of rows of tiles, at least 2.
-        less: rows that those at both ends should have less.
+        less: rows by which tiles at both ends are shorter.
         most: rows of a tile between others, and at the ends.
     """
-    # Tiles at the ends are `less` shorter: R m - 2 less = all rows, with m those of the others.
+    # Tiles at the ends are `less` shorter: R m - 2 less = all rows, with m rows in the others.
     between = -(-(last - first + 2 * less) // count)
     if count > 2:
-        # As many more as those at the ends have no room for.
+        # Add the rows that do not fit in the end tiles.
         between = max(between, -(-(last - first - 2 * most[1]) // (count - 2)))
     between = min(between, most[0])
     top = -(-(last - first - (count - 2) * between) // 2)
@@ -379,7 +379,7 @@ def turns_of(tiles: Tiles, shots: int, most: int) -> int:
 
 
 def microseconds(tiles: Tiles, shots: int, most: int) -> float:
-    """Return what a step of some shots takes, as predicted."""
+    """Return the predicted time of a step of all shots."""
     return turns_of(tiles, shots, most) * (FIXED + LANE * tiles.cost)
 
 
@@ -399,16 +399,16 @@ def tilings(
     """
     # The plane, layers included, in array indices.
     x_first = min(region.x[0] for region in regions)
-    x_last = max(one.x[1] for one in regions)
-    z_first = min(one.z[0] for one in regions)
-    z_last = max(one.z[1] for one in regions)
+    x_last = max(region.x[1] for region in regions)
+    z_first = min(region.z[0] for region in regions)
+    z_last = max(region.z[1] for region in regions)
     # Layers at the ends of each axis; where two meet they are of both.
     x_layers, z_layers = (
-        tuple(sorted({getattr(one, axis) for one in regions if axis in one.stretched}))
+        tuple(sorted({getattr(region, axis) for region in regions if axis in region.stretched}))
         for axis in "xz"
     )
     x_damped, z_damped = (
-        tuple(_damped(profile, one, n) for one in layers)
+        tuple(_damped(profile, layer, n) for layer in layers)
         for profile, layers, n in (
             (tables.profiles[0], x_layers, shape.width), (tables.profiles[2], z_layers, 1)
         )
@@ -425,16 +425,16 @@ def tilings(
         enough = [n for n in lanes if n >= in_row]
         if len(x) != columns + 1 or not enough:
             continue
-        some = replace(shape, lanes=min(enough))
+        narrowed = replace(shape, lanes=min(enough))
         for rows in range(2, most // columns + 1):
             # The fewest rows of a thread that do.
             for strip, short in STRIPS:
-                heights = (strip * some.groups, short * some.groups)
+                heights = (strip * narrowed.groups, short * narrowed.groups)
                 if rows * heights[0] < z_last - z_first:
                     continue
                 less = round(LAYER_COST * widest(z_layers))
                 z = tuple(_cuts(z_first, z_last, rows, less, heights))
-                built = replace(some, strip=strip, short=short, layer=layer)
+                built = replace(narrowed, strip=strip, short=short, layer=layer)
                 tiles = Tiles(x, z, x_layers, z_layers, x_damped, z_damped, built)
                 if _is_possible(tiles, numbers):
                     ways.append(tiles)
@@ -443,7 +443,7 @@ def tilings(
 
 
 def _damped(profile: np.ndarray, layer: tuple[int, int], width: int) -> tuple[int, int]:
-    """Return those columns or rows of a layer whose memory variables are not 0 throughout.
+    """Return the columns or rows of a layer whose memory variables are not all 0.
 
     A layer's flux reaches half the order of the differences further than the layer itself.
 
@@ -461,16 +461,15 @@ def _damped(profile: np.ndarray, layer: tuple[int, int], width: int) -> tuple[in
 
 
 def _is_possible(tiles: Tiles, numbers: int) -> bool:
-    """Whether tiles fit, layers lie in one each, and neighbours see no further."""
+    """Whether tiles fit, each layer lies in a single tile, and halos in the next tile."""
     shape = tiles.shape
-    # Threads have room for all rows, and what a tile leaves of its edges is as wide as what
-    # neighbours see.
+    # Threads hold all rows, and the stored edges are as wide as the halo that neighbours read.
     smallest = min(b - a for cuts in (tiles.z, tiles.x) for a, b in pairwise(cuts))
     fits = all(b - a <= tiles.strip(a, b - a) * shape.groups for a, b in pairwise(tiles.z))
     if not fits or smallest < shape.margin or shape.layer > shape.threads:
         return False
     for layers, cuts in ((tiles.x_layers, tiles.x), (tiles.z_layers, tiles.z)):
-        # A layer takes all that it needs from one tile: it does not wait for others.
+        # A layer reads a single tile: it does not wait for others.
         for first, last in layers:
             low = max(first - shape.half, cuts[0])
             high = min(last + shape.half, cuts[-1])

@@ -1,8 +1,8 @@
 """Updates of a tile by second differences: absorbing layers, then all points.
 
-A second derivative in a layer is the one of the interior and a sum of what the layer adds, its
-fluxes' derivative and outer memory. Layers are updated by all threads of a block, whoever has their
-points, and leave that sum in shared memory, so that points have one code.
+A second derivative in a layer is the interior's plus the layer's terms, its fluxes' derivative and
+outer memory. Layers are updated by all threads of a block, whoever has their points, and leave that
+sum in shared memory, so that all points have the same code.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from seismo.backends.traced import (
 )
 from seismo.equations.framework.formula import SECOND_SLOTS, Formula
 
-COLUMN = 6  # rows of a layer along z that a thread has one after the other
+COLUMN = 6  # consecutive rows of a layer along z of a thread
 
 
 class _PointOperators(Operators):
@@ -49,7 +49,7 @@ class TileSteps:
         Args:
             block: the tile.
             formula: of the equation.
-            coefficients: those that `KernelContext` names.
+            coefficients: as in `KernelContext`.
             registers: lanes that each thread keeps: p(n-1).
         """
         self._block = block
@@ -58,12 +58,12 @@ class TileSteps:
         order = 2 * block.shape.half
         self._noted = NotedLanes(block.lanes)
         self._update = bind(_PointOperators(self._noted, order, "xz"), formula)
-        # Operators of layers along each axis, and without what these add.
+        # Operators of layers along each axis, and without the layers' terms.
         self._lanes = {"x": block.lanes, "z": block.lanes.single()}
-        self._inside = {axis: Operators(one, order, "xz") for axis, one in self._lanes.items()}
+        self._inside = {axis: Operators(lanes, order, "xz") for axis, lanes in self._lanes.items()}
         self._layers = {
-            axis: Operators(one, order, "xz", axis, SECOND_SLOTS)
-            for axis, one in self._lanes.items()
+            axis: Operators(lanes, order, "xz", axis, SECOND_SLOTS)
+            for axis, lanes in self._lanes.items()
         }
 
     def update_fluxes(self, member: Member) -> None:
@@ -79,7 +79,7 @@ class TileSteps:
         self._each_in_layers(member, "damped", flux)
 
     def update_layers(self, member: Member) -> None:
-        """Update the outer memory of layers, and compute what they add to second derivatives."""
+        """Update the outer memory of layers, and compute their terms of second derivatives."""
         block = self._block
 
         def layer(axis: str, x: IRValue, z: IRValue, p: Any, fluxes: Any) -> None:
@@ -87,7 +87,7 @@ class TileSteps:
                 block.layer_index(member, f"{axis}_{name}", x, z)
                 for name in ("flux", "outer", "sum")
             )
-            # Outer memory is 0 behind the damped points: one lane of zeros is that of all.
+            # Outer memory is 0 behind the damped points: a lane of zeros serves all.
             along = x if axis == "x" else z
             is_damped = along >= member.kept[f"{axis}_damped"]
             is_damped = is_damped & (along < member.kept[f"{axis}_damped_end"])
@@ -97,7 +97,7 @@ class TileSteps:
             memory |= {"flux": fluxes, "memory_z": block.shape.row}
             context = self._in_layer(axis, member, x, z, memory)
             at = (axis, p, block.start(member, x, z), context)
-            # Before anything is stored: what both read is read once.
+            # Before anything is stored: shared data is read once.
             inside = self._inside[axis].second(*at)
             difference = self._layers[axis].second(*at) - inside
             self._lanes[axis].store(member.memory, added.wide(), difference, None)
@@ -105,10 +105,10 @@ class TileSteps:
         self._each_in_layers(member, "layer", layer)
 
     def _each_in_layers(self, member: Member, extent: str, work: Callable[..., None]) -> None:
-        """Do some work (axis, x, z, p, fluxes) for the points of the tile's layers.
+        """Do work (axis, x, z, p, fluxes) for the points of the tile's layers.
 
-        Along x that is a lane each, along z a number each: threads have columns of these, with what
-        is around in registers, of which lanes would take too many.
+        Along x that is a lane each, along z a number each: threads keep columns of numbers in
+        registers, of which lanes would take too many.
         """
         block = self._block
         with block.each_in_layer(member, "x", extent) as (x, z):
@@ -153,7 +153,7 @@ class TileSteps:
     def _by_strip(
         self, member: Member, short: Callable[[], None], long: Callable[[], None]
     ) -> None:
-        """Write what is done in tiles whose threads have fewer rows, and in others."""
+        """Write the code of tiles whose threads have fewer rows, and of others."""
         if self._block.shape.short == self._block.shape.strip:
             long()
         else:
@@ -181,7 +181,7 @@ class TileSteps:
         node = row.wide() * block.plane.stride + column.wide()
         (model,) = block.arrays.coefficients
         k = [block.lanes.read(model, node)]
-        # Rows around the first one; each row brings the one that completes its stencil.
+        # Rows around the first; each further row loads the last row of its stencil.
         p = [block.lanes.read(member.memory, start + n * pitch) for n in range(-half, half)]
         for n in range(count):
             i = start + n * pitch
@@ -204,14 +204,14 @@ class TileSteps:
             self._registers.write(member, n, value)
 
     def _added(self, member: Member, x: IRValue, z: IRValue) -> dict[str, IRValue]:
-        """Return what layers add to second derivatives of a lane, 0 outside of these."""
+        """Return the layers' terms of second derivatives of a lane, 0 outside of layers."""
         block = self._block
         kept = member.kept
         added = {}
         for axis, coordinate in (("x", x), ("z", z)):
             is_behind = coordinate >= kept[f"{axis}_layer"]
             in_layer = is_behind & (coordinate < kept[f"{axis}_layer_end"])
-            # A lane of zeros in place of what is not there: no branch.
+            # A lane of zeros in place of missing layers: no branch.
             index = block.layer_index(member, f"{axis}_sum", x, z)
             index = choose(in_layer, index, block.shape.zero)
             added[axis] = block.lanes.read(member.memory, index.wide())
@@ -220,7 +220,7 @@ class TileSteps:
     def exchange(self, member: Member) -> None:
         """Exchange p(n+1) in registers and p(n) in shared memory."""
         kept = member.kept
-        # Numbers from the lane's first one to the end of the tile.
+        # Numbers from the lane's first to the end of the tile.
         x, _ = self._block.position(member, kept["row"], kept["lane"])
         numbers = kept["x_first"] + kept["numbers"] - x
 
@@ -242,7 +242,7 @@ class TileSteps:
         Args:
             member: the thread.
             count: of its rows.
-            numbers: of a lane that are the tile's own, of some rows; None where all are.
+            numbers: of a lane that are the tile's own, by row; None where all are.
         """
         block = self._block
         kept = member.kept
@@ -264,7 +264,7 @@ class TileSteps:
     def _in_layer(
         self, axis: str, member: Member, x: IRValue, z: IRValue, memory: dict[str, Any]
     ) -> KernelContext:
-        """Return what operators see of a lane in a layer.
+        """Return the operators' context of a lane in a layer.
 
         Args:
             axis: of the layer.
@@ -276,7 +276,7 @@ class TileSteps:
         block = self._block
         kept = member.kept
         profile = kept[f"{axis}_profile"]
-        # Profiles are in shared memory, those along x a row for each of their numbers.
+        # Profiles are in shared memory, along x a row for each of their numbers.
         memory |= {"memory": member.memory}
         if axis == "x":
             at = (profile + x - kept["x_layer"]).wide()
@@ -288,11 +288,11 @@ class TileSteps:
         return self._context(x, z_row=row, **memory)
 
     def _context(self, x: IRValue, **known: Any) -> KernelContext:
-        """Return what operators see of a lane.
+        """Return the operators' context of a lane.
 
         Args:
             x: of the lane.
-            known: what they see beside that, and coefficients.
+            known: the rest of the context, and coefficients.
         """
         # The model counts from the node itself, a shot from its own fields.
         of_lane = {"medium": x.wide().constant(0), "x": x} | known

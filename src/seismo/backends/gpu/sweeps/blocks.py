@@ -5,7 +5,7 @@ worth it. A launch over many boxes reads a table with a row for each block::
 
     x, y, z               the block's first point
     x_end, y_end, z_end   behind the last point of its box
-    shot, packed          offsets of the shot's fields, and of coefficients kept for some planes
+    shot, packed          offsets of the shot's fields, and of packed coefficients
     memory, memory_y, memory_z, slot   layer memory, as in `operators.derivatives.KernelContext`
 
 Rows may be an odd number of half lines long (`seismo.grid.decomposition`): every second row then
@@ -74,7 +74,7 @@ class ThreadPosition:
         y: of its rows.
         x_end: behind the last point of the rows.
         shot: offset of the shot's fields.
-        packed: offset of coefficients that are kept for some planes.
+        packed: offset of coefficients kept for a range of planes.
         memory: layer memory, as in `KernelContext`: index of (0, 0, 0), strides, slot size.
         memory_y: see there.
         memory_z: see there.
@@ -103,7 +103,7 @@ class BlockPosition:
         y_end: behind its last row.
         column: the thread's number along x.
         row: and along y.
-        number: of the thread among those that copy together.
+        number: of the thread in the copying block.
         threads: how many do.
         inside: whether the thread has points.
     """
@@ -148,7 +148,7 @@ class RowRotation:
 
 
 def line_offset(stride: int, width: int) -> int:
-    """Count the lanes by which the next row lies beside lines where one begins on them."""
+    """Return the offset in lanes of the next row from lines where a row begins on a line."""
     return stride // width % LINE_LANES
 
 
@@ -178,8 +178,8 @@ MOST_BLOCKS = 65535  # of a launch along y, and along z, says CUDA
 def blocks_of(boxes: np.ndarray, size: tuple[int, int, int], slab: int = 0) -> np.ndarray:
     """Cut boxes in blocks of at most so many points along x, y, z: the rows of the table.
 
-    Those of a box follow one another along x, then y, then z; those of all boxes of a shot, where
-    there are slabs of some blocks along y, slab by slab.
+    Blocks of a box are ordered along x, then y, then z; where there are slabs along y, all blocks
+    of a shot slab by slab.
     """
     # Enumerate the blocks of all boxes at once: number = (z * ny + y) * nx + x within each box.
     z0, z1, y0, y1, shot, packed, x0, x1, *memory = boxes.T
@@ -201,35 +201,35 @@ def blocks_of(boxes: np.ndarray, size: tuple[int, int, int], slab: int = 0) -> n
 
 
 def by_operators(variant: Variant, boxes: np.ndarray) -> dict[str, np.ndarray]:
-    """Return boxes with one span each that is not empty, by the axes that these stretch."""
+    """Return boxes with a non-empty span each, by the axes that these stretch."""
     spans = [boxes[:, FIRST_SPAN + k * SPAN_COLUMNS :][:, :SPAN_COLUMNS] for k in range(3)]
     # Groups by operators: boxes of the same variant share a kernel and a launch.
     middle = np.column_stack([boxes[:, :FIRST_SPAN], spans[1]])
     ends = [np.column_stack([boxes[:, :FIRST_SPAN], spans[k]]) for k in (0, 2)]
-    # Rows whose ends need no other operators: one group of boxes.
+    # Rows whose ends need no other operators: a single group of boxes.
     if variant.ends == variant.middle:
         groups = {variant.middle: np.concatenate([middle, *ends])}
     else:
         groups = {variant.middle: middle, variant.ends: np.concatenate(ends)}
     return {
-        stretched: some[some[:, FIRST_SPAN + 1] > some[:, FIRST_SPAN]]
-        for stretched, some in groups.items()
+        stretched: group[group[:, FIRST_SPAN + 1] > group[:, FIRST_SPAN]]
+        for stretched, group in groups.items()
     }
 
 
-SLOPE_REACH = 3  # rows on either side of which marches have room for what slopes add
+SLOPE_REACH = 3  # rows on either side for which marches can keep contributions of slopes
 MOST_PIECES = 3  # of a march across a layer: each begins anew, the order's planes before it
 LEAST_PLANES = {False: 2, True: 3}  # of a piece of a march, by whether it goes along slopes
 
 
 def marches_slopes(shapes: Shapes, formula: Formula, reach: int) -> bool:
-    """Whether there is a layout for marches that keep what slopes add, of so many rows around."""
+    """Whether a layout exists for marches with contributions of slopes of `reach` rows around."""
     known = {key[:3] for key in shapes}
     return reach <= SLOPE_REACH and (formula.axes, formula.kind, "sloping") in known
 
 
 def layout_of(shapes: Shapes, formula: Formula, variant: Variant, stretched: str) -> BlockShape:
-    """Look up the layout of a formula in boxes with some axes stretched."""
+    """Look up the layout of a formula in boxes with a set of stretched axes."""
     box = box_of(stretched)
     if variant.curved:
         box = "sloping" if formula.marched else "curved"
@@ -243,7 +243,7 @@ def slab_of(shape: BlockShape, boxes: np.ndarray) -> int:
 
 
 def can_march(formula: Formula, variant: Variant, stretched: str) -> bool:
-    """Whether threads may take several planes of boxes with some axes stretched."""
+    """Whether threads may take several planes of boxes with a set of stretched axes."""
     # Closed rows count planes from the surface; a march goes across layers taken at once.
     if formula.marched:
         return True
@@ -267,7 +267,7 @@ def cut_in_pieces(
 
     Args:
         shape: the layout.
-        boxes: rows of `BOX_COLUMNS`, with one span.
+        boxes: rows of `BOX_COLUMNS`, with a single span.
         width: numbers in a lane.
         multiprocessors: of the card.
         slopes: whether they go along rows that follow the ground, in as many pieces as fill a card.
@@ -284,7 +284,7 @@ def cut_in_pieces(
 
 
 def together_if_even(shape: BlockShape, boxes: np.ndarray) -> BlockShape:
-    """Return a layout whose threads take one plane where some box leaves one over.
+    """Return a layout whose threads take a single plane where a box leaves a remainder.
 
     Args:
         shape: the layout.
@@ -299,8 +299,8 @@ def asked_arrays(
 ) -> tuple[int, ...]:
     """Return the numbers of arrays that the cache is asked for before a point is updated.
 
-    Loads of what a kernel changes wait for the stores before them: in layers those of memory
-    variables, elsewhere those of fields. Marches keep memory's latency in flight otherwise.
+    Loads of changed arrays wait for earlier stores: of memory variables in layers, of fields
+    elsewhere. Marches keep memory's latency in flight otherwise.
     """
     if variant.at_once or shape.planes > 1:
         return ()
@@ -312,7 +312,7 @@ def asked_arrays(
 def can_have_tile(
     formula: Formula, variant: Variant, strides: np.ndarray, stretched: str, width: int
 ) -> bool:
-    """Whether a march may have its planes in shared memory: in volumes, those of one field.
+    """Whether a march may keep its planes in shared memory: in volumes, those of a single field.
 
     Args:
         formula: of the sweep.

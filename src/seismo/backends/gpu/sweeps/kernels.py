@@ -1,6 +1,6 @@
 """Kernels for GPUs around a formula or a body: which thread does which points.
 
-A sweep's kernel cuts boxes into blocks of threads, one lane of x for each thread. A box that is the
+A sweep's kernel cuts boxes into blocks of threads, a lane of x for each thread. A box that is the
 same for every shot (the interior) is known to the compiler, and its blocks to the launch grid; the
 many boxes of the absorbing layers come as a table of blocks (`seismo.backends.gpu.sweeps.blocks`).
 """
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SweepKernel:
-    """A formula over boxes: one that all shots have, or those of a table.
+    """A formula over boxes: a box common to all shots, or boxes of a table.
 
     Attributes:
         formula: of an equation.
@@ -50,7 +50,7 @@ class SweepKernel:
         constants: built in.
         shape: layout of threads.
         box: (x, x_end, y, y_end, z, z_end, packed), or None for a table.
-        volume: from one shot's box to the next one's.
+        volume: offset between the boxes of consecutive shots.
         back: whether the blocks go from the box's last planes to its first.
         turned: whether the arrays are taken with y and z swapped.
         rotation: of odd rows.
@@ -109,7 +109,7 @@ class SweepKernel:
         Args:
             lanes: the lanes.
             thread: where it stands (`Thread`).
-            addresses: those that `Sweep` names.
+            addresses: as in `Sweep`.
             arrays: addresses of fields and coefficients.
         """
         v = self.variant
@@ -139,7 +139,7 @@ class SweepKernel:
         inside = (position.x < position.x_end) & (position.y < y_end) & (first < last)
         if shape.tile:
             block = self._block(lanes, thread, position, y_end, inside)
-            # Threads without points help to copy: they stand where the block's first one does.
+            # Threads without points help to copy, at the position of the block's first thread.
             x = choose(inside, position.x, block.x)
             y = choose(inside, position.y, block.y)
             position = replace(position, x=x, y=y)
@@ -167,8 +167,7 @@ class SweepKernel:
 
     def _planes(self, thread: Thread, start: IRValue, end: Any) -> tuple[IRValue, IRValue]:
         """Return a thread's first plane z of a block's, and behind its last."""
-        # A thread has consecutive planes in a march, and of those that it updates together; else
-        # one.
+        # A thread has consecutive planes in a march, or to update together; else a single plane.
         per_block = self.shape.points(1)[2]
         thread_planes = self.shape.planes * self.shape.together
         plane_distance, reach = (
@@ -239,7 +238,7 @@ class SweepKernel:
 
 @dataclass(frozen=True)
 class BodyKernel:
-    """A body (`Backend.each`), or one of rows, with a thread for each n, or each point."""
+    """A body (`Backend.each`) or row body, with a thread for each n or each point."""
 
     body: Callable
     rows: bool
@@ -267,7 +266,7 @@ def body_kernel(body: Callable) -> Callable:
 
 
 def row_kernel(body: Callable) -> Callable:
-    """Write the kernel that runs ``body(n, x, x + 1, *arguments)``, a thread for one x or more."""
+    """Write the kernel that runs ``body(n, x, x + 1, *arguments)``, a thread for one or more x."""
     from numba import cuda
 
     def kernel(count, length, arguments):

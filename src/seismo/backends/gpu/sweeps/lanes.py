@@ -1,15 +1,16 @@
-"""Lanes of 16 bytes on NVIDIA GPUs: four float32 (or two float64) as one LLVM vector.
+"""Lanes of 16 bytes on NVIDIA GPUs: four float32 (or two float64) as an LLVM vector.
 
 A thread that loads and stores 16 bytes at a time keeps more of the memory's latency in flight than
-one that takes 4, and pays the index arithmetic once for four points. Arrays are addresses in global
-memory. Along x the neighbours of a lane are cut out of two aligned ones (`beside`), so that no load
-is narrow or unaligned.
+a thread that takes 4, and pays the index arithmetic once for four points. Arrays are addresses in
+global memory. Along x the neighbours of a lane are cut out of two aligned ones (`beside`), so that
+no load is narrow or unaligned.
 
 A marching kernel hands over a field as a `Column`: its address, and the lanes around the point
 along z that the thread has in registers. `load` and `level` then take them from there.
 
-`read` is for what the kernel does not write. It becomes a load through the read-only path, which
-the compiler may move above stores; of `load` it must assume that any store may have changed it.
+`read` is for arrays that the kernel does not write. It becomes a load through the read-only path,
+which the compiler may move above stores; of `load` it must assume that any store may have changed
+it.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class Column:
 
     Attributes:
         address: of the field.
-        lanes: the lanes; one alone, where the field is not differentiated along z.
-        around: those around the point's own in its plane, in shared memory (`march_tile`).
+        lanes: the lanes; a single lane, where the field is not differentiated along z.
+        around: the lanes around the point's own in its plane, in shared memory (`march_tile`).
     """
 
     address: IRValue
@@ -68,7 +69,7 @@ def _address(source: IRValue | Column) -> IRValue:
 
 
 def _around(source: IRValue | Column, index: IRValue) -> Any:
-    """Return what shared memory has around the lane of an index, None where it has nothing."""
+    """Return the lanes in shared memory around the lane of an index, None where there are none."""
     around = source.around if isinstance(source, Column) else None
     return around if around is not None and around.index is index else None
 
@@ -78,7 +79,7 @@ class CudaLanes:
 
     Args:
         precision: "float32", "float64", or "float16" of fields that are computed in float32.
-        narrow: whether those of 16-bit fields have half as many numbers, as for the ends of rows,
+        narrow: whether lanes of 16-bit fields have half as many numbers, as at the ends of rows,
             where a layer is a few lanes wide.
     """
 
@@ -92,15 +93,15 @@ class CudaLanes:
         self.unit = LANE_BYTES // np.dtype(precision).itemsize
         self.width = LANE_BYTES // self.size if narrow else self.unit
         self.kind = _NUMBERS[computed]
-        # LLVM types of a lane: in registers, and of numbers of 16 bits in memory. Where neighbours
-        # are read of these they are words: halves would be loaded in pieces, those that are used.
+        # LLVM types of a lane: in registers, and of numbers of 16 bits in memory. Neighbours are
+        # read as words: halves would be loaded in pieces, as used.
         self.vector = ir.VectorType(self.kind, self.width)
         in_words = precision == SHORT
         element, count = (I32, self.width // 2) if in_words else (ir.HalfType(), self.width)
         self._short = ir.VectorType(element, count)
 
     def _load(self, address: IRValue, index: IRValue, kind: ir.Type, unchanging: bool) -> IRValue:
-        # Aligned vector loads become one ld.v4 (ld.v2 of doubles).
+        # Aligned vector loads become an ld.v4 (ld.v2 of doubles).
         space = getattr(address, "space", self.space)
         is_short = kind is self.vector and isinstance(address, ShortArray)
         stored = self._short if is_short else kind
@@ -144,7 +145,7 @@ class CudaLanes:
         return lane.then(words)
 
     def _alignment(self, kind: ir.Type) -> int:
-        """Return the bytes that what is loaded or stored at once begins a multiple of."""
+        """Return the alignment (bytes) of a vector load or store."""
         if kind == self.vector:
             return LANE_BYTES
         return 2 * self.width if kind == self._short else 8  # or an integer
@@ -156,7 +157,7 @@ class CudaLanes:
         return self._load(source, index, self.vector, False)
 
     def read(self, source: IRValue | Column, index: IRValue) -> IRValue:
-        """Read a lane of what the kernel does not write."""
+        """Read a lane of an array that the kernel does not write."""
         return self._load(_address(source), index, self.vector, True)
 
     def integer(self, address: IRValue, index: IRValue) -> IRValue:
@@ -196,7 +197,7 @@ class CudaLanes:
                         self._put(target, index + n, number)
 
     def _put(self, target: IRValue, index: IRValue, value: IRValue) -> None:
-        """Write a whole lane, by one vector store (st.v4), or one number."""
+        """Write a whole lane, by a vector store (st.v4), or a single number."""
         kind = value.value.type
         space = getattr(target, "space", self.space)
         of = ir.HalfType() if kind == self._short else None
@@ -205,7 +206,7 @@ class CudaLanes:
             stored.align = self._alignment(kind)
 
     def _join(self, before: IRValue, after: IRValue, first: int) -> IRValue:
-        """Return the lane that begins with number `first` of one, and goes on in the other."""
+        """Return the lane from number `first` of a lane on, continued in the next."""
         # shufflevector across two lanes: numbers first .. first + width - 1 of the pair.
         order = ir.Constant(ir.VectorType(I32, self.width), list(range(first, first + self.width)))
         return before.then(before.builder.shuffle_vector(before.value, after.value, order))
@@ -246,7 +247,7 @@ class CudaLanes:
         return self.read(source, index + n * stride)
 
     def fetch(self, address: IRValue, index: IRValue) -> None:
-        """Leave the caches alone: other threads hide what a load takes."""
+        """Leave the caches alone: other threads hide the latency."""
 
     def ask(self, address: IRValue, index: IRValue) -> None:
         """Ask the second-level cache for the line of number `index` of an array."""
@@ -305,8 +306,7 @@ class CudaLanes:
     def rounded(self, value: IRValue) -> IRValue:
         """Return a lane rounded as it stands.
 
-        A product is fused with one sum and not with another, as the compiler pleases: here it
-        cannot see that it is one.
+        The compiler fuses a product with any sum; here it cannot see the product.
         """
         builder = value.builder
         rounded_lane = value.value
@@ -316,7 +316,7 @@ class CudaLanes:
         return value.then(rounded_lane)
 
     def unknown(self, index: IRValue) -> IRValue:
-        """Return an index without telling the compiler: what depends on it stays where it is."""
+        """Return an index opaque to the compiler, so that its uses are not moved."""
         kind = index.value.type
         same = ir.InlineAsm(ir.FunctionType(kind, [kind]), "", "=l,0", side_effect=True)
         return index.then(index.builder.call(same, [index.value]))

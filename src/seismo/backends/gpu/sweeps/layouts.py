@@ -2,11 +2,11 @@
 
 A layout is looked up in a table measured on a card, by the axes, the kind of formula
 (`KernelFields.kind`), the kind of box and the order of the differences. A box is "inner", without a
-layer; "layer", in a layer across y or z; "edge", where these meet; "side", in those across x, a few
-lanes wide; "corner", where these meet others; "curved", in rows that follow the ground; or
+layer; "layer", in a layer across y or z; "edge", where these meet; "side", in layers across x, a
+few lanes wide; "corner", where these meet others; "curved", in rows that follow the ground; or
 "sloping", in such rows where threads march (`march_slopes`).
 
-`seismo tune` measures other cards: what it finds is kept beside the compiled kernels, by the card's
+`seismo tune` measures other cards: the results are kept beside the compiled kernels, by the card's
 name.
 """
 
@@ -39,20 +39,20 @@ class BlockShape:
 
     Attributes:
         threads: of a block along x, y, z.
-        planes: planes along z that one thread does; more than one in a march, one after the other,
-            with what is around a point along z in registers.
+        planes: planes along z of a thread; several in a march, in order, with the lanes around a
+            point along z in registers.
         ahead: planes further on that a march asks the second-level cache for; 0 for none.
-        blocks_per_multiprocessor: that must fit beside one another; limits the registers.
+        blocks_per_multiprocessor: that must fit together; limits the registers.
         tile: whether a march has the plane around its points in shared memory (`march_tile`).
         waves: that blocks must come in at least, or a march is cut in pieces; 0 for any number.
-        slab: rows y whose blocks go through all planes before the next ones do, so that what they
-            read of planes behind is in the second-level cache yet; 0 for all.
-        together: planes next to one another that a thread updates, reading once what they share;
-            where all boxes are a multiple of so many planes high.
-        sectors: whether one thread of each sector of memory asks the second-level cache for what a
-            layer's update changes, not each for its own lane.
-        asks: whether threads outside the layers do so, too, of formulas with fields of 16 bits; of
-            marches across layers, whether they do so for what their registers take up, too.
+        slab: rows y whose blocks go through all planes before the next rows, so that planes behind
+            are still in the second-level cache; 0 for all.
+        together: neighbouring planes that a thread updates, reading shared lanes once; where the
+            height of all boxes is a multiple.
+        sectors: whether a thread of each sector of memory prefetches the arrays that a layer's
+            update changes into the second-level cache, not each its own lane.
+        asks: whether threads outside the layers prefetch, too, for formulas with fields of 16 bits;
+            for marches across layers, whether they also prefetch the lanes of their registers.
         narrow: whether lanes of 16-bit fields are as at the ends of rows, of half as many numbers:
             where threads keep many of them in registers.
     """
@@ -84,7 +84,7 @@ class BlockShape:
 
         In a plane threads that would idle along x take rows further down, while warps reach over
         whole lines of memory. In a volume blocks become so narrow that few idle, but stay whole
-        lines wide, so that all of a row's blocks begin on one. Blocks of a row in a volume share
+        lines wide, so that all of a row's blocks begin on a line. Blocks of a row in a volume share
         rows evenly, or take several short ones.
         """
         # Trade threads along x for rows along z while whole warps would idle, down to a line of
@@ -97,7 +97,7 @@ class BlockShape:
             z = 2 * z
         if not _idle(lanes, width):
             return replace(self, threads=(width, y, z))
-        # Whole lines: rows take the threads that go, those of a march along y.
+        # Whole lines: rows take the threads left over, in a march along y.
         narrower = range(width - width % LINE_LANES, 0, -LINE_LANES)
         for block_width in narrower if y > 1 else ():
             if not _idle(lanes, block_width):
@@ -120,14 +120,14 @@ class BlockShape:
         return replace(self, threads=(width, rows, 1), blocks_per_multiprocessor=blocks)
 
     def blocks(self, sizes: tuple[int, int, int], lane: int) -> tuple[int, int, int]:
-        """Blocks along x, y, z of a box of some points; of rows of slabs where there are some."""
+        """Blocks along x, y, z of a box of some points; of rows of slabs if there are any."""
         # The last slab is filled up with blocks behind the box, which find no points.
         x, y, z = (-(-size // n) for size, n in zip(sizes, self.points(lane), strict=True))
         rows = self.slab_blocks
         return x, -(-y // rows) * rows if rows else y, z
 
     def grid(self, sizes: tuple[int, int, int], lane: int, shots: int) -> tuple[int, int, int]:
-        """Return the launch grid of a box that some shots have (`SweepKernel`)."""
+        """Return the launch grid of a box of all shots (`SweepKernel`)."""
         # CUDA starts blocks along x first, then y, then z.
         x, y, z = self.blocks(sizes, lane)
         slab = self.slab_blocks
@@ -141,7 +141,7 @@ class BlockShape:
 
 def _idle(lanes: int, width: int) -> bool:
     """Whether many threads of rows so wide would idle."""
-    # Idle share of the last block of a row against the tolerated one.
+    # Idle share of the last block of a row against the tolerated share.
     return lanes < (1.0 - IDLE) * -(-lanes // width) * width
 
 
@@ -150,7 +150,7 @@ Shapes = dict[LayoutKey, BlockShape]
 
 
 def box_of(stretched: str) -> str:
-    """Return what kind of box has some axes stretched."""
+    """Return the kind of box with these stretched axes."""
     if stretched == "x":
         return "side"
     # Number of stretched axes: 0 the interior, 1 a face, 2 an edge of the layers.
@@ -158,10 +158,10 @@ def box_of(stretched: str) -> str:
 
 
 def shape_for(shapes: Shapes, key: LayoutKey) -> BlockShape:
-    """Look a layout up; of the orders in the table the next one counts."""
+    """Look a layout up; the nearest order in the table counts."""
     # Layouts are measured at few orders; registers and reach vary slowly between them.
-    *what, order = key
-    closest = min((k for k in shapes if list(k[:3]) == what), key=lambda k: abs(k[3] - order))
+    *kind, order = key
+    closest = min((k for k in shapes if list(k[:3]) == kind), key=lambda k: abs(k[3] - order))
     return shapes[closest]
 
 
@@ -176,7 +176,7 @@ def _alike(
 
 _HIGH = (12, 16)  # orders
 
-# Measured on an H200, and on an H100 what orders 12 and 16 have, and interiors (`benchmarks/`).
+# Measured on an H200; orders 12 and 16, and interiors, on an H100 (`benchmarks/`).
 H200: Shapes = {
     ("xyz", "second", "inner", 4): BlockShape((32, 8, 1), 8, 2),
     ("xyz", "second", "inner", 8): BlockShape((16, 8, 1), 10, 4, ahead=1),
@@ -244,10 +244,10 @@ H200: Shapes = {
     **_alike("memory", "inner", BlockShape((32, 1, 4), 1, 4), "xz"),
     **_alike("memory", "layer", BlockShape((32, 1, 4), 1, 2), "xz"),
     **_alike("memory", "side corner", BlockShape((8, 1, 16), 1, 2), "xz"),
-    # Rows that follow the ground read further along z: deep blocks share what they read.
+    # Rows that follow the ground read further along z: deep blocks share lanes.
     **_alike("divergence gradient memory", "curved", BlockShape((16, 2, 8), 1, 3)),
     **_alike("divergence gradient memory", "curved", BlockShape((16, 1, 16), 1, 2), "xz"),
-    # Marches there, which keep what slopes add in registers.
+    # Marches there, which keep contributions of slopes in registers.
     ("xyz", "divergence", "sloping", 4): BlockShape((32, 8, 1), 12, 1, waves=1),
     ("xyz", "gradient", "sloping", 4): BlockShape((16, 8, 1), 10, 2, ahead=2, waves=1),
 }
@@ -281,7 +281,7 @@ def shapes_file(card: str) -> Path:
 
 
 def keep_shapes(card: str, shapes: Shapes) -> Path:
-    """Keep what a table for cards of that name has of its own.
+    """Store the entries of a table for cards of that name that differ from the defaults.
 
     Raises:
         StorageError: it cannot be kept for other processes.
@@ -301,7 +301,7 @@ def shapes_of(card: str) -> Shapes:
     """Return the table for cards of that name: the H200's, where none is kept.
 
     Raises:
-        DeviceError: what is kept cannot be read.
+        DeviceError: the stored table cannot be read.
     """
     path = shapes_file(card)
     if not path.exists():
@@ -333,18 +333,18 @@ class SweepConstants:
     Attributes:
         tables: strides, coefficients, profiles, surface weights.
         stretched: axes whose derivatives pass through layer memory.
-        closed: whether the rows are those under a free surface.
+        closed: whether the rows lie under a free surface.
         masked: whether rows may end within a lane.
         half: half the order of the differences.
         writes: arrays that the formula changes; they come first.
         reads: arrays that it differentiates; they follow.
         columns: numbers of the arrays that it differentiates along z.
         arrays: all arrays.
-        memories: memory variables of a point, where derivatives pass through one after the other.
+        memories: memory variables of a point, where derivatives use them in order.
         short: whether each array is kept in 16 bits.
         scaled: whether derivatives along z are divided by how tall their cells are.
-        asked_arrays: those that the second-level cache is asked for before a point is updated.
-        unread: those that are changed whatever they were, which no march asks for.
+        asked_arrays: arrays prefetched into the second-level cache before a point is updated.
+        unread: arrays overwritten without being read, which no march prefetches.
         short_memory: whether layers' memory is kept in 16 bits.
     """
 

@@ -1,12 +1,12 @@
-"""Marches: the planes along z of one thread of a sweep, with the lanes it keeps on the way.
+"""Marches: the planes along z of a thread of a sweep, with the lanes it keeps on the way.
 
 Strides, coefficients and spacings are constants of the kernel: each grid compiles its own.
 
-A march along rows that follow the ground finds on the way what slopes add to derivatives. A
-point takes 2 reach + 1 rows of each `H` (`seismo.backends.operators.cell`) about its own, or
+A march along rows that follow the ground computes the contributions of slopes to derivatives on the
+way. A point takes 2 reach + 1 rows of each `H` (`seismo.backends.operators.cell`) about its own, or
 all rows that closed ones read. A thread keeps those of its column in registers: for each plane it
-finds the one that is reach planes ahead, and updates the point. So no array has `H`, nothing of it
-is stored and read again, and each row of it is found once in a march.
+computes the contribution reach planes ahead, and updates the point. So no array has `H`, nothing of
+it is stored and read again, and each row of it is found once in a march.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SECTOR_BYTES = 32  # the least that the memory gives
 
 @dataclass(frozen=True)
 class Sweep:
-    """The work of one thread, as code.
+    """The work of a thread, as code.
 
     Attributes:
         lanes: the lanes.
@@ -68,7 +68,7 @@ class Sweep:
         return [self.arrays[n] for n in self.constants.columns]
 
     def lane(self, column: int, i: IRValue, n: int) -> IRValue:
-        """Read the lane n planes further of one of them; the model has no shots."""
+        """Read the lane of an operand n planes further; the model has no shots."""
         number = self.constants.columns[column]
         constants = self.constants
         # Coefficients of the model have no shot axis.
@@ -91,7 +91,7 @@ class Sweep:
         profiled = self.constants.stretched + "z" * self.constants.scaled
         _, memory, flux, coming, x_table, y_table, z_table, up, down = self.addresses
         y_stride, z_stride = (int(n) for n in t.strides)
-        # SBP closure rows are counted from the surface; rows below the closure share the last one.
+        # SBP closure rows are counted from the surface; rows below the closure share the last row.
         depth = z - int(t.surface)
         row = depth.clip(0, t.up.shape[0] - 1)
         weights = [self._row(a, row, t.up.shape[1], self.constants.closed) for a in (up, down)]
@@ -132,16 +132,16 @@ class Sweep:
         """Read the n-th row of a table, which takes up whole lanes."""
         if not used:
             return None
-        # Tables are padded to whole lanes: one vector load brings several of a row's numbers.
+        # Tables are padded to whole lanes: a vector load reads several of a row's numbers.
         unit = self.lanes.unit
         return self.lanes.numbers(table, n * (-(-count // unit) * unit), count)
 
     def _medium(self, z: IRValue) -> IRValue:
         """Return how far from its coefficients a point's fields stand.
 
-        The model has no shots. The medium of an even layer goes on as it is at its inner edge
-        (`seismo.model.earth.Earth.clamp`), so that all of its points read what the innermost of
-        them whose next one is in the layer, too, has: out of the cache, for most of them.
+        The model has no shots. The medium is constant across a layer
+        (`seismo.model.earth.Earth.clamp`), so that all of its points read the coefficients of its
+        innermost point but one: mostly from the cache.
         """
         # Offset of a point in the layer from the innermost point: (n - clamped n) * stride.
         t = self.constants.tables
@@ -158,7 +158,7 @@ class Sweep:
         """Whether plane z has layer memory, at nodes and at half points."""
         if "z" not in self.constants.stretched:
             return None
-        # Memory exists at nodes outside `inside`, at half points from one point further in on the
+        # Memory exists at nodes outside `inside`, at half points from the next point inwards on the
         # low side.
         first, last = (int(n) for n in self.constants.tables.inside[2])
         after = z >= last
@@ -182,7 +182,7 @@ class Sweep:
         spot_lanes: Sequence[IRValue] = (),
         around: Any = None,
     ) -> list:
-        """Return what the formula takes: arrays, those differentiated along z with a column.
+        """Return the formula's operands: arrays, with a column where differentiated along z.
 
         Args:
             columns: lanes around the point along z, of each field that is differentiated there.
@@ -207,7 +207,7 @@ class Sweep:
         return [n for n in spots if n not in constants.columns and not constants.short[n]]
 
     def spot_lanes(self, i: IRValue) -> list[IRValue]:
-        """Read the lanes of those arrays; of the model where no layer is."""
+        """Read the lanes of undifferentiated arrays; of the model outside layers."""
         fields = self.constants.writes + self.constants.reads
         return [
             self.lanes.load(self.arrays[n], i)
@@ -217,7 +217,7 @@ class Sweep:
         ]
 
     def ask_changed(self, i: IRValue, context: KernelContext, sectors: bool) -> None:
-        """Ask the cache for what an update changes, by each thread or one of each sector.
+        """Prefetch the arrays that an update changes, by each thread or a thread of each sector.
 
         What it reads of it comes after stores, of which the compiler must assume that they changed
         it: the memory's latency would count for each of the fields and memory variables.
@@ -229,23 +229,23 @@ class Sweep:
                 for n in range(constants.memories):
                     self.lanes.ask(context.memory, context.j + context.slot * n)
         for short in (False, True):
-            some = [n for n in constants.asked_arrays if constants.short[n] == short]
-            if some:
+            numbers = [n for n in constants.asked_arrays if constants.short[n] == short]
+            if numbers:
                 with self._asking_threads(i, sectors, short):
-                    for n in some:
+                    for n in numbers:
                         self.lanes.ask(self.arrays[n], i)
 
     def _asking_threads(
         self, index: IRValue, sectors: bool, short: bool = False
     ) -> AbstractContextManager[None]:  # fmt: skip
-        """Write the code of the block for threads that ask: all, or those a sector begins with."""
+        """Write the block's code for prefetching threads: all, or the first of each sector."""
         if not sectors:
             return nullcontext()
         numbers = SECTOR_BYTES // (2 if short else self.lanes.size)
         return when((index & (numbers - 1)).equals(0))
 
     def ask_plane(self, i: IRValue, ahead: int) -> None:
-        """Ask the cache for what a later plane brings.
+        """Prefetch the lanes of a later plane.
 
         Threads that march keep little of the memory's latency in flight: their registers are full.
         This takes none.
@@ -269,7 +269,7 @@ March = Callable[[Sweep, IRValue, IRValue], None]  # planes z, from the first, t
 
 
 def marching(update: Callable, shape: BlockShape) -> March:
-    """Return what writes a thread's planes; of several it keeps what is around a point along z."""
+    """Return the code writer of a thread's planes; marches keep the lanes around along z."""
 
     def single(sweep: Sweep, first: IRValue, last: IRValue) -> None:
         # One plane for each thread, or a few: neighbours along z come from memory.
@@ -301,7 +301,7 @@ def marching(update: Callable, shape: BlockShape) -> March:
                 with when(z + shape.ahead < last):
                     sweep.ask_plane(i, shape.ahead)
             update(i, context, *sweep.operands(columns))
-            # Shift each queue by one plane: drop the plane furthest behind.
+            # Shift each queue by one plane: drop the furthest plane.
             return [i + sweep.plane, *(lane for column in columns for lane in column[1:])]
 
         repeat(first, last, [start, *(lane for queue in queues for lane in queue)], next_turn)
@@ -314,7 +314,7 @@ class SlopeMarch:
 
     Args:
         operators: of rows that follow the ground.
-        formula: what updates a point, and which `H` it takes.
+        formula: updates a point; names the `H` that it takes.
         ahead: planes further on that the second-level cache is asked for; 0 for none.
     """
 
@@ -338,7 +338,7 @@ class SlopeMarch:
             # The H that completes the column of plane z is reach planes ahead.
             brought = self._slopes_at(sweep, i + reach * sweep.plane, z + reach)
             columns = [[*kept[n * count : (n + 1) * count], lane] for n, lane in enumerate(brought)]
-            # Prefetch what later planes bring into the second-level cache.
+            # Prefetch later planes into the second-level cache.
             if self._ahead:
                 with when(z + self._ahead < last):
                     _ask(sweep, i, reach, self._ahead)
@@ -384,13 +384,13 @@ class SlopeMarch:
 
 
 def along_slopes(operators: Operators, formula: Formula, shape: BlockShape) -> March:
-    """Return what writes a thread's planes (`SlopeMarch`), of closed rows or of others."""
+    """Return the code writer of a thread's planes (`SlopeMarch`), of closed rows or of others."""
     march = SlopeMarch(operators, formula, shape.ahead)
     return march.closed if operators.closed else march.inner
 
 
 def _ask(sweep: Sweep, i: IRValue, reach: int, ahead: int) -> None:
-    """Ask the cache for what a later plane brings: fields that H reads, and the point's own."""
+    """Prefetch a later plane: fields that H reads, and the point's own."""
     constants = sweep.constants
     fields = constants.writes + constants.reads
     for n, array in enumerate(sweep.arrays[:fields]):

@@ -1,9 +1,9 @@
 """Planes of a march in shared memory, and marches across an absorbing layer.
 
 The threads of a block copy the plane that comes next, with a frame of half the stencil around the
-block, while they work on this one; the copies pass by the registers (`cp.async`). Neighbours along
-x and y are then read from shared memory. A point of order 16 has 32 of them, more than the
-first-level cache delivers in time.
+block, while they work on the present plane; the copies pass by the registers (`cp.async`).
+Neighbours along x and y are then read from shared memory. A point of order 16 has 32 of them, more
+than the first-level cache delivers in time.
 
 ::
 
@@ -11,7 +11,7 @@ first-level cache delivers in time.
     copy the next plane; read the queue's next lane and the point's own numbers of it
     update this plane
 
-Two planes take turns in shared memory, so that one barrier a plane keeps them apart.
+Two planes take turns in shared memory, so that a barrier per plane keeps them apart.
 
 Across a layer whose second derivatives are taken at once (`across`) a thread holds its column of
 the field and of the fluxes to come in registers: each row of the layer is read once, and of the
@@ -40,7 +40,7 @@ SLOTS = 2  # planes in shared memory
 
 
 class PlaneTile:
-    """The planes of one field in shared memory, as a thread of a block sees them."""
+    """The planes of a field in shared memory, as a thread of a block sees them."""
 
     def __init__(self, sweep: Sweep, shape: BlockShape, first: IRValue) -> None:
         """Set memory aside, find where the thread's copies come from, and copy a first plane."""
@@ -55,7 +55,7 @@ class PlaneTile:
         self.pitch = shape.threads[0] + 2 * frame
         rows = shape.threads[1] + 2 * half
         self._copies = -(-self.pitch * rows // block.threads)
-        # All threads make as many copies: those behind the tile's end fill up its memory.
+        # All threads make as many copies: copies behind the tile's end pad its memory.
         self._size = self._copies * block.threads
         self._memory = lanes.shared(first.builder, SLOTS * self._size * lanes.width)
         self._position = (block.row + half) * self.pitch + block.column + frame
@@ -86,10 +86,10 @@ class PlaneTile:
             lanes.copy_to_shared(self._memory, lane * lanes.width, field, source)
 
     def turn(self, z: IRValue, last: IRValue, index: IRValue) -> TileLane:
-        """Wait for plane z and start to copy the next one.
+        """Wait for plane z and start to copy the next.
 
         Returns:
-            what is around the thread's lane, which has that index in the field.
+            the lanes around the thread's lane, which has that index in the field.
         """
         slot = (z - self._first) & 1
         self._sweep.lanes.await_copies(z.builder)
@@ -105,7 +105,7 @@ class PlaneTile:
 
 @dataclass(frozen=True)
 class TileLane:
-    """A lane in shared memory, and those around it in its plane.
+    """A lane in shared memory, and the lanes around it in its plane.
 
     Attributes:
         tile: has them.
@@ -128,7 +128,7 @@ def only_points(sweep: Sweep) -> AbstractContextManager[None]:
 
 
 def tiled(update: Callable, shape: BlockShape) -> March:
-    """Return what writes the planes of all threads of a block."""
+    """Return the code writer of the planes of all threads of a block."""
 
     def march(sweep: Sweep, first: IRValue, last: IRValue) -> None:
         half = sweep.constants.half
@@ -141,7 +141,7 @@ def tiled(update: Callable, shape: BlockShape) -> March:
         def next_turn(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
             i, *lanes = carried
             around = tile.turn(z, last, i)
-            # What the next plane takes is read now; behind the last one the same once more.
+            # The next plane's operands are read now; behind the last plane the last again.
             following = choose(z + 1 < last, i + sweep.plane, i)
             early = [*sweep.next_lanes(following, half), *sweep.spot_lanes(following)]
             if shape.ahead:
@@ -159,9 +159,10 @@ def tiled(update: Callable, shape: BlockShape) -> March:
 
 
 def across(update: Callable, flux: Callable, shape: BlockShape) -> March:
-    """Return what writes a thread's planes of a layer across z (`fused_pml.across`).
+    """Return the code writer of a thread's planes of a layer across z (`fused_pml.across`).
 
-    It begins as far before them as fluxes are needed, so that each flux is found in one way only.
+    It begins as far before them as fluxes are needed, so that each flux is computed in a single
+    way.
 
     Args:
         update: the formula.
@@ -180,7 +181,7 @@ def across(update: Callable, flux: Callable, shape: BlockShape) -> March:
         def forward(
             i: IRValue, z: IRValue, carried: Sequence[IRValue]
         ) -> tuple[Column, list[IRValue]]:  # fmt: skip
-            """Take a plane up: return the field's column, and the fluxes with the one it brings."""
+            """Take a plane up: return the field's column, and the fluxes with the new flux."""
             # The flux at z + half - 1/2 needs the field up to reach planes ahead of z.
             queue = carried[:count]
             fluxes = carried[count:]
@@ -203,7 +204,7 @@ def across(update: Callable, flux: Callable, shape: BlockShape) -> March:
                 update(i, sweep.context(z, fluxes), *sweep.operands([column.lanes], (), around))
             return [i + sweep.plane, *column.lanes[1:], *fluxes]
 
-        # Start reach planes before the first one: 2 half - 1 steps fill the queue of fluxes.
+        # Start reach planes before the first: 2 half - 1 steps fill the queue of fluxes.
         i = sweep.index(first - reach)
         # Planes behind that are not asked for are gone before they are used: any lane will do.
         (lanes_ahead,) = sweep.window(i, 0, reach - 1)
@@ -230,7 +231,7 @@ def _ask_registers(sweep: Sweep, i: IRValue, z: IRValue) -> None:
 
 
 def _ask_row(sweep: Sweep, i: IRValue, z: IRValue) -> None:
-    """Ask the cache for what changes in a row further on."""
+    """Prefetch the arrays that change in a later row."""
     context = sweep.context(z)
     position = sweep.position
     constants = sweep.constants
@@ -238,7 +239,7 @@ def _ask_row(sweep: Sweep, i: IRValue, z: IRValue) -> None:
     for n in range(fields):
         if n not in constants.columns and n not in constants.unread:
             sweep.lanes.ask(sweep.arrays[n], i)
-    with when(context.medium.equals(position.shot)):  # else those of the row before, or of the next
+    with when(context.medium.equals(position.shot)):  # else of the previous or next row
         for array in sweep.arrays[fields:]:
             sweep.lanes.ask(array, i - context.medium)
     with when(context.kept[0]):
