@@ -322,7 +322,7 @@ class Backend(Protocol):
         """
 
     def marches_slopes(self, formula: Formula, reach: int) -> bool:
-        """Whether threads that march along z keep what slopes add to a formula's derivatives.
+        """Whether marching threads keep contributions of slopes to a formula's derivatives.
 
         Of each sum of these they keep so many rows on either side; there is no array of it then.
         """

@@ -3,7 +3,7 @@
 Code that is loaded runs. Each file therefore begins with the SHA-256 of its name and of the code: a
 file that was cut, damaged or exchanged for another is as if it were missing, and missing code is
 compiled again. A digest is no defence against somebody who writes files on purpose, so a folder of
-another user, or one that others may write to, is not used; code is then kept in a temporary folder
+another user, or with write access for others, is not used; code is then kept in a temporary folder
 of this process, and `problem` says so. Files are opened in the folder that was looked at, wherever
 its name leads later.
 
@@ -39,7 +39,7 @@ import seismo.grid
 
 DAY = 86400.0  # s
 UNUSED = 30 * DAY
-MOST_BYTES = 2**30  # beyond that, what was used last stays
+MOST_BYTES = 2**30  # beyond that, the most recently used stay
 _EVICTION_MARK = ".tidied"
 # A folder may hold files of others: ours are named by a hash.
 _CACHE_FILE = re.compile(r"(^|\.)[0-9a-f]{32,40}\.(ptx|cubin|obj|nbi|txt|\d+\.nbc)")
@@ -60,7 +60,7 @@ def kernel_cache() -> KernelCache:
 
 
 def cache_file_name(key: str, suffix: str) -> str:
-    """Return the name of the file for what a text describes completely."""
+    """Return the file name of an object that a text describes completely."""
     return f"{hashlib.sha256(key.encode()).hexdigest()[:40]}.{suffix}"
 
 
@@ -69,7 +69,7 @@ class KernelCache:
 
     Attributes:
         folder: where it is.
-        problem: why nothing can be kept for another process, as one line; empty if it can.
+        problem: why nothing can be kept for another process, on one line; empty if it can.
     """
 
     def __init__(self, wanted: Path) -> None:
@@ -88,7 +88,7 @@ class KernelCache:
         weakref.finalize(self, os.close, self._descriptor)
 
     def load(self, name: str) -> bytes | None:
-        """Return what is kept under a name; None where nothing is, or not what was stored."""
+        """Return the data stored under a name; None if missing or damaged."""
         # O_NOFOLLOW refuses symbolic links, O_NONBLOCK avoids waiting for a FIFO of that name.
         try:
             file = os.open(
@@ -134,7 +134,7 @@ class KernelCache:
             self.problem = self.problem or f"kernel cache {self.folder}: {why}, {_ANEW}"
 
     def evict(self) -> None:
-        """Remove what was not used for long, unless somebody has looked within a day."""
+        """Remove files that were not used for long, at most once a day."""
         with contextlib.suppress(OSError):  # it is not ours to write to, or another tidies at once
             # Once a day, whichever process comes first: the mark's time of modification decides.
             mark = self.folder / _EVICTION_MARK
@@ -143,7 +143,8 @@ class KernelCache:
             mark.touch()
             now = mark.stat().st_mtime  # by the clock that stamps the files
             size = 0
-            # Most recently used first; remove what is too old, or behind the size limit (LRU).
+            # Most recently used first; remove files that are too old, or beyond the size limit
+            # (LRU).
             for used, path, bytes_of_it in sorted(_cached_files(self.folder), reverse=True):
                 size += bytes_of_it
                 if now - used > UNUSED or size > MOST_BYTES:
@@ -157,7 +158,7 @@ def _opened(wanted: Path) -> KernelCache:
 
 
 def _home() -> Path:
-    """Return the user's home; one that is not there for a user without a name, as in containers."""
+    """Return the user's home; a missing folder for a nameless user, as in containers."""
     try:
         return Path.home()
     except RuntimeError:
@@ -219,7 +220,7 @@ def body_digest() -> str:
 
 @cache
 def _digest(*sources: Path) -> str:
-    """Hash the modules of some folders, and single ones."""
+    """Hash the modules of folders, and single modules."""
     digest = hashlib.sha256()
     for source in sources:
         # Sorted walk: the digest does not depend on the order of the file system.

@@ -3,9 +3,9 @@
 A run is planned against these numbers and judged by them. The bandwidth is the yardstick of speed:
 a stencil code that reuses every loaded value still has to move each field once a step.
 
-A process that was forked from one with threads, as those of `multiprocessing` by "fork", has none
-of these, and neither GNU's OpenMP nor TBB starts any there: a parallel loop waits for ever, or ends
-the process. Work on one thread goes on as ever.
+A process forked from a process with threads (`multiprocessing` by "fork") has none of these, and
+neither GNU's OpenMP nor TBB starts any there: a parallel loop waits for ever, or ends the process.
+Work on a single thread goes on as ever.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def cores() -> int:
 
 
 def most_threads() -> int:
-    """Return the threads that Numba has: NUMBA_NUM_THREADS, or one for each core."""
+    """Return the threads that Numba has: NUMBA_NUM_THREADS, or a thread for each core."""
     # As Numba decides when it is imported; an import takes 0.2 s.
     if numba := sys.modules.get("numba"):
         return numba.config.NUMBA_NUM_THREADS
@@ -107,7 +107,7 @@ def second_level_cache() -> int:
 def bandwidth(threads: int | None = None) -> float:
     """Measure the bytes a second that `a *= s` in place moves, read and written (0.2 s).
 
-    NumPy in threads needs no compiler and reaches what compiled loops reach. Measured once for a
+    NumPy in threads needs no compiler and is as fast as compiled loops. Measured once for a
     process.
     """
     # Arrays beyond the caches, one per thread; each pass reads and writes every byte once.
@@ -172,9 +172,9 @@ class ExternalLoad:
 
 
 def _used() -> tuple[float, float, float] | None:
-    """Return the processor's seconds of all programs, of this one, and the time on the wall.
+    """Return the processor's seconds of all programs and of this program, and the wall time.
 
-    Its own are those of programs that it has started and waited for, such as compilers, too.
+    Its own seconds include programs that it has started and waited for, such as compilers.
     """
     try:
         # /proc/stat: user, nice and system time of all cores, in clock ticks.

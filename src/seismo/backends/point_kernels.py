@@ -9,12 +9,12 @@ these are delayed and filtered first (`retard`), a column of rows at a time, and
 the points.
 
 The moment rates of many subfaults are spread over the grid without a table of points for each. A
-subfault acts on WIDTH points along x and y and a few more along z, with weights that are products
-of those along each axis. Those of equal first points along y and z are a *line*, and those of a
-line that begin among the same BLOCK points along x a *segment*, sorted by their first points. Each
-step sums the subfaults of a segment first, for every row (z, y) that they act on: each number of a
-subfault is read once for a row. A *piece*, PIECE points of a row of the grid, then sums what the
-segments about it give. Every sum is one of a fixed order, however the grid is cut.
+subfault acts on WIDTH points along x and y and a few more along z, with products of weights along
+each axis. Subfaults of equal first points along y and z are a *line*, and subfaults of a line that
+begin among the same BLOCK points along x a *segment*, sorted by their first points. Each step sums
+the subfaults of a segment first, for every row (z, y) that they act on: each number of a subfault
+is read once for a row. A *piece*, PIECE points of a row of the grid, then sums what the segments
+about it give. Every sum has a fixed order, however the grid is cut.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def amount(n, cells, starts, weights, signals, begins, samples, acting, clock, p
 
     A signal is its first sample before its `begin`, and its last one after its samples; all of them
     are zero but in the steps from acting[0] to acting[1]. Without entries, or out of these steps,
-    it is no cell, and has no place: another one may stand for the same.
+    it is no cell, and has no place: another cell may use the same.
     """
     first = starts[n]
     step = clock[0]
@@ -48,7 +48,7 @@ def amount(n, cells, starts, weights, signals, begins, samples, acting, clock, p
 def inject(n, field, points, amounts):
     """Add an amount to the field at its place.
 
-    The next stage waits for this; what can be known before is, and stands in the cache of a GPU.
+    The next stage waits for this: all that can be computed before is, and lies in a GPU's cache.
     """
     at = points[n]
     if at >= 0:
@@ -62,12 +62,12 @@ def add_slopes(n, target, source, cells, first, second, step, stride, coefficien
         n: number of the point.
         target: field that changes.
         source: field that is differentiated.
-        cells: flat indices of the points, which are those of their first nodes.
+        cells: flat indices of the points, equal to those of their first nodes.
         first: weights of the first nodes.
         second: weights of the second nodes.
         step: from the first node to the second.
         stride: distance of neighbours along the axis of the derivative.
-        coefficients: of the points 1, 2, ... ahead / spacing; those behind have the opposite ones.
+        coefficients: of the points 1, 2, ... ahead / spacing; points behind have the opposite.
     """
     # Centred first derivative by antisymmetric coefficients, at the two nodes about the point.
     at = cells[n]
@@ -104,7 +104,7 @@ def sums(n, sampled, indices, starts, weights, partial):
 
 
 def record(n, sampled, indices, starts, weights, channels, traces, clock):
-    """Add weights[k] * sampled[indices[k]] of row n to what its channel has in this step."""
+    """Add weights[k] * sampled[indices[k]] of row n to its channel's sample of this step."""
     # Traces are accumulated, since a channel may have parts from several rows.
     step = clock[0]
     channel = channels[n]
@@ -114,7 +114,7 @@ def record(n, sampled, indices, starts, weights, channels, traces, clock):
     traces[step, channel] = total
 
 
-TOGETHER = 4  # samples of a filter that are taken in one pass over the rows of a column
+TOGETHER = 4  # samples of a filter taken in one pass over the rows of a column
 
 
 def retard(n, z0, z1, filtered, segments, lags, taps, signals, clock):
@@ -152,18 +152,18 @@ WIDTH = 8
 BLOCK = 16
 PIECE = 64
 ROWS = WIDTH * WIDTH  # rows along y, times points that belong to one another
-REACH = BLOCK + WIDTH  # points along x that a segment acts on, and one more
+REACH = BLOCK + WIDTH  # points along x that a segment acts on, plus 1
 
 
 def sum_segment(
     n, x0, x1, sums, segments, order, firsts, along, across, down, signals, window, clock
 ):  # fmt: skip
-    """Sum what the subfaults of a segment give to the rows of one z that they act on, in a step.
+    """Sum the amounts of a segment's subfaults in a step, on the rows of a z.
 
     Args:
         n: number of the segment, times its rows along z, and of that row.
         x0: first of WIDTH rows along y times points x, to which x + WIDTH and x + 2 WIDTH belong.
-        x1: behind the last one.
+        x1: behind the last.
         sums: (n, WIDTH, REACH) flat, the sums, from the first point of the segment's block.
         segments: (segment, 3) flat, the first subfault, the end, and the first point of the block.
         order: (subfault) its place in the signals.
@@ -191,7 +191,7 @@ def sum_segment(
                     sums[row + x] = zero
                 t = first
                 while t < last:
-                    # Those that begin at one point, in registers.
+                    # Subfaults that begin at the same point, in registers.
                     at = firsts[t]
                     a = b = c = d = e = f = g = h = zero
                     while t < last and firsts[t] == at:
@@ -235,19 +235,19 @@ def sum_segment(
 
 
 def spread(n, x0, x1, amounts, pieces, spans, lines, masks, slots, sums):
-    """Sum what all segments give to the points x0 <= x < x1 of piece n in a step.
+    """Sum the amounts of all segments at the points x0 <= x < x1 of piece n in a step.
 
     Args:
         n: number of the piece.
         x0: first point.
         x1: behind the last point.
         amounts: (piece, PIECE) the sums.
-        pieces: (piece, 3) first x, and y and z less those of the first of `lines`.
+        pieces: (piece, 3) first x, y and z relative to the first of `lines`.
         spans: (piece, 2) the points that any subfault acts on.
-        lines: (z, y) number of the line that begins there, -1 without one.
+        lines: (z, y) number of the line that begins there, -1 if none.
         masks: (piece, depth) bits j of the rows along y where a line begins, j rows back.
-        slots: (line, block) number of the segment, -1 without one.
-        sums: what `sum_segment` found.
+        slots: (line, block) number of the segment, -1 if none.
+        sums: results of `sum_segment`.
     """
     first = max(x0, spans[n, 0])
     last = min(x1, spans[n, 1])

@@ -1,4 +1,4 @@
-"""NumPy backends: what host backends share, and the reference that the others are tested by.
+"""NumPy backends: the base of host backends, and the reference that the others are tested against.
 
 `HostBackend` has the copies, the step counter and the loop over steps of backends whose arrays are
 NumPy's. `ReferenceBackend` runs the same formulas on index arrays, slow and plain.
@@ -38,14 +38,14 @@ from seismo.equations.framework.formula import Formula
 
 
 def _nothing() -> None:
-    """Stand for what is done already."""
+    """Do nothing: the work is done already."""
 
 
 class HostBackend:
     """Arrays in this machine's own memory; launches are done when they return."""
 
     batch_points = 1 << 20  # fill the caches
-    at_once = False  # what the tile before has read is in the cache
+    at_once = False  # the previous tile's data is in the cache
     pml_costs = PML_COST["cpu"]
     has_float16 = False
     copied_from = 0
@@ -58,7 +58,7 @@ class HostBackend:
         self._before = (time.perf_counter(), time.process_time())
 
     def marches_slopes(self, formula: Formula, reach: int) -> bool:
-        """Keep what slopes add in arrays: the caches hold them; see `Backend.marches_slopes`."""
+        """Keep slope terms in arrays: the caches hold them; see `Backend.marches_slopes`."""
         return False
 
     def array(self, host_array: np.ndarray) -> np.ndarray:
@@ -111,7 +111,7 @@ class HostBackend:
         return ()
 
     def program(self, steps: tuple[Step, ...], others: Any = ()) -> Callable[[int, int], None]:
-        """Make the loop, of one rank; see `Backend.program`."""
+        """Make the loop of a single rank; see `Backend.program`."""
         # The list of launches is flattened once: the loop does nothing but call them.
         flat = [[launch for group in step for launch in group] for step in steps]
 
@@ -124,7 +124,7 @@ class HostBackend:
         return advance
 
     def alone(self, group: Group) -> Callable[[int], None]:
-        """Make a program of one group; see `Backend.alone`."""
+        """Make a program of a single group; see `Backend.alone`."""
         advance = self.program(([group],))
         return lambda step: advance(step, 1)
 
@@ -148,14 +148,14 @@ class HostBackend:
         # Every fourth plane of large fields: instability spreads over a plane within few steps.
         planes = field[: field.size // plane * plane].reshape(-1, plane)
         step = max(1, min(4, len(planes) // 16))
-        some = planes[::step]
+        sampled = planes[::step]
 
         def start() -> Callable[[], Found]:
             with np.errstate(invalid="ignore"):
                 # NaN survives these reductions, which copy nothing, and comes before all else.
-                row = int(np.maximum(some.max(axis=1), -some.min(axis=1)).argmax())
+                row = int(np.maximum(sampled.max(axis=1), -sampled.min(axis=1)).argmax())
             # The row and then the number in it of the largest magnitude.
-            line = np.abs(some[row])
+            line = np.abs(sampled[row])
             column = int(line.argmax())
             size = float(line[column])
             largest = Found(size if math.isfinite(size) else math.inf, row * step * plane + column)
@@ -225,7 +225,7 @@ class _Lanes:
 
 
 class ReferenceBackend(HostBackend):
-    """Formulas on NumPy index arrays: one "lane" holds all points of some planes."""
+    """Formulas on NumPy index arrays: a "lane" holds all points of a range of planes."""
 
     name = "reference"
     lane_width = 1
@@ -250,7 +250,7 @@ class ReferenceBackend(HostBackend):
         whole_boxes: np.ndarray | None = None,
     ):
         """Bind a formula; see `Backend.sweep`."""
-        # Formulas bound twice: to the ends of rows, in layers along x, and to what lies between.
+        # Formulas bound twice: to the ends of rows, in layers along x, and to the interior.
         ends, middle = variant.bind(formula, self.lanes)
 
         def run() -> None:
@@ -288,18 +288,18 @@ class ReferenceBackend(HostBackend):
 def _context(
     tables: KernelConstants, box, memory, planes: np.ndarray, span: int
 ) -> tuple[KernelContext, np.ndarray]:
-    """Return what a formula is given for a segment of some planes, and its indices (z, y, x)."""
+    """Return a formula's context for a segment of planes, and its indices (z, y, x)."""
     first = FIRST_SPAN + span * SPAN_COLUMNS
     shot = int(box[4])
     packed = int(box[5])
-    # All points of the segment are one lane; the mask is not needed.
+    # All points of the segment are a single lane; the mask is not needed.
     x0, x1, base, memory_y, memory_z, slot = (int(n) for n in box[first : first + SPAN_COLUMNS])
     x = np.arange(x0, x1)
     rows = slice(int(box[2]), int(box[3]))
     y = np.arange(rows.start, rows.stop)[:, None]
     z = planes[:, None, None]
     y_stride, z_stride = (int(s) for s in tables.strides)
-    # Rows of the SBP closure, clamped to the last one.
+    # Rows of the SBP closure, clamped to the last row.
     closed = np.clip(planes - tables.surface, 0, len(tables.up) - 1)
     px, py, pz = tables.profiles
     # The same names as the compiled backends, with NumPy arrays for lanes.

@@ -5,11 +5,10 @@ backend calls it for every piece of every row (`seismo.backends.base.Backend.eac
 of additions is fixed, so that results do not depend on how the grid is cut.
 
 Messages across cuts, images beyond faces and corrections beside the full sweeps have rows of all
-owned x. `bases` are the flat indices where the row z = 0 of the padded array would begin, one for
-each y and shot; rows of the same are given as offsets from it. Slices, every n-th point of a box,
-begin at from_rows[k] of the field and at to_rows[k] of the slice. The maxima of maps, and the
-oscillators whose responses they are maxima of, have rows that begin at rows[k] of every array of
-one component.
+owned x. `bases` are the flat indices where the row z = 0 of the padded array would begin, for each
+y and shot; rows of the same y and shot are given as offsets from it. Slices, every n-th point of a
+box, begin at from_rows[k] of the field and at to_rows[k] of the slice. The maxima of maps, and the
+oscillators behind them, have rows that begin at rows[k] of every array of a component.
 
 Model arrays of 16 bits are rounded up or down at random (`dither`), so that their mean stays as it
 is. To nearest, a number of 16 bits errs by up to 2^-12 of itself, by as much wherever the rock is
@@ -80,7 +79,7 @@ def slope(
         x1: behind the last point.
         source: field to differentiate.
         source_rows: offsets of its rows.
-        weights: of those rows.
+        weights: of the rows.
         bases: first flat index of every y and shot.
         stride: distance of neighbours along the axis of the derivative.
         shift: 0 from nodes to half points, -stride back.
@@ -113,14 +112,14 @@ def slope(
 
 
 def add_scaled(k, x0, x1, target, bases, target_row, gain, derivative):
-    """Add gain * derivative to one row of a field."""
+    """Add gain * derivative to a row of a field."""
     target_start = bases[k] + target_row
     for x in range(x0, x1):
         target[target_start + x] += gain * derivative[k, x]
 
 
 def extrapolate(k, x0, x1, field, bases, target_row, source_rows, weights):
-    """Set one row of a field to weights[s] * row s, summed over s."""
+    """Set a row of a field to weights[s] * row s, summed over s."""
     target_start = bases[k] + target_row
     for x in range(x0, x1):
         field[target_start + x] = 0
@@ -170,7 +169,7 @@ def dither(k, x0, x1, target, source, rows, numbers, seed):
         x0: first point.
         x1: behind the last point.
         target: numbers of 16 bits.
-        source: what is rounded.
+        source: the array to round.
         rows: where rows begin.
         numbers: of the rows, the same however the grid is cut.
         seed: of the array.
@@ -200,11 +199,11 @@ def cut(k, x0, x1, target, to_rows, source, from_rows, step, factor, added):
         k: number of the row.
         x0: first target.
         x1: behind the last target.
-        target: what is set.
+        target: the array to set.
         to_rows: its rows.
         source: field.
         from_rows: its rows.
-        step: distance along x of what is wanted.
+        step: distance along x of the wanted points.
         factor: of the field.
         added: whether the target is added to, rather than set.
     """
@@ -275,7 +274,7 @@ ZERO = np.float32(0.0)
 
 
 def change(k, x0, x1, rates, before, sampled, rows):
-    """Set rates to the sampled values less what they were before, and remember them."""
+    """Set rates to the sampled values less the previous ones, and store the samples."""
     row = rows[k]
     for x in range(x0, x1):
         at = np.uint64(row + x)
@@ -286,11 +285,11 @@ def change(k, x0, x1, rates, before, sampled, rows):
 def oscillate(
     k, x0, x1, state, state_rows, size, rates, before, sampled, rows, numbers, coefficients
 ):  # fmt: skip
-    """Advance oscillators from the step before to this one, or by a part of that.
+    """Advance oscillators from the previous step to this, or by a part of the step.
 
     In between the acceleration of the ground is linear: z becomes z + g z + p a + q b, of the
-    complex g, p, q of the oscillator's recurrence (Nigam & Jennings 1969). Adding to z what
-    changes, rather than multiplying it by 1 + g, keeps small g precise.
+    complex g, p, q of the oscillator's recurrence (Nigam & Jennings 1969). Adding the change to z,
+    rather than multiplying it by 1 + g, keeps small g precise.
 
     Args:
         k: number of the row.
@@ -298,10 +297,10 @@ def oscillate(
         x1: behind the last point.
         state: real parts of z, and the imaginary ones `size` numbers further.
         state_rows: where rows begin there.
-        size: numbers of one component.
+        size: numbers of a component.
         rates: a, acceleration in the step before, times the time step.
         before: velocity in the step before.
-        sampled: velocity in this step; less the one before it is b.
+        sampled: velocity in this step; its difference from the previous step is b.
         rows: where rows begin in these three.
         numbers: number of each row's oscillator.
         coefficients: (oscillator, 6) real and imaginary parts of g, p and q.

@@ -1,8 +1,8 @@
 """The factory of backends, and the list of devices for people.
 
-A GPU needs a driver, packages that fit it and one another, and a card that is new enough
+A GPU needs a driver, matching packages, and a card that is new enough
 (`seismo.backends.gpu.detect`). Each of these is checked before any work starts, and missing
-ones are named with their remedies. Code that has the backend afterwards never asks which one it is.
+ones are named with their remedies. Code that has the backend afterwards never asks which it is.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class BackendChoice:
 
     Attributes:
         name: of the backend.
-        note: what a user is told, in one line.
+        note: message to the user, on one line.
         make: function (precision) -> backend.
         together: GPUs that share the run, None where it was not asked for any number.
         caution: why the run has less than was asked for, or than there is; else nothing.
@@ -69,17 +69,17 @@ def choose(
     """Choose the backend of a run.
 
     Args:
-        wanted: "auto" (the GPU if there is one and no threads are asked for), "cpu" or "gpu".
+        wanted: "auto" (the GPU, if present and no threads are asked for), "cpu" or "gpu".
         device: number of the GPU, the first that will do when None.
         threads: threads to use on the CPU, all cores when None.
         ranks: that run together; each takes a GPU of its own.
-        detect: function that finds out what there is; None to look.
+        detect: function that detects GPUs; None for the default.
         opened: function (number) -> card; the card itself when None.
 
     Raises:
-        DeviceError: what is wanted is not there, or cannot be used.
+        DeviceError: the wanted device is missing, or cannot be used.
     """
-    # Options that contradict one another are refused before any hardware is queried.
+    # Contradictory options are refused before any hardware is queried.
     if wanted not in get_args(Wanted):
         raise DeviceError(f"backend: {wanted!r} is none; choose auto, cpu or gpu")
     ranks = ranks or SerialCommunicator()
@@ -123,7 +123,7 @@ def _try_opening(
 
 
 def _first_problem(ranks: SerialCommunicator, card: Card | None, problem: str) -> str:
-    """Describe what stands against a card for each rank, so that all of them decide alike."""
+    """Describe the first obstacle to a card for each rank, so that all of them decide alike."""
     # Two ranks on one card: the same node and PCI slot.
     reports = ranks.allgather((problem, platform.node(), card and card.slot))
     cards = [(node, slot) for _, node, slot in reports]
@@ -151,7 +151,7 @@ def choose_all(
     """Choose the backend of a run, or the GPUs that share it; each is made in a thread of its own.
 
     Args:
-        gpus: how many GPUs, "auto" for all there are; None for what the rest says.
+        gpus: how many GPUs, "auto" for all there are; None to follow the other options.
         wanted: see `choose`.
         device: see `choose`; not with a number of GPUs.
         threads: see `choose`; not with a number of GPUs.
@@ -187,7 +187,7 @@ def _refuse_besides(
     gpus: Any, wanted: str, device: int | None, threads: int | None,
     ranks: SerialCommunicator | None,
 ) -> None:  # fmt: skip
-    """Refuse what cannot be asked for together with a number of GPUs.
+    """Refuse options that contradict a number of GPUs.
 
     Raises:
         DeviceError: it was, or that is no number.
@@ -233,7 +233,7 @@ def optional_gpu(
 
 
 def _number(gpus: tuple[Gpu, ...], device: int | None, ranks: SerialCommunicator) -> int:
-    """Return the number of the GPU to use: the one named, else the first that is new enough."""
+    """Return the number of the GPU to use: the named, else the first that is new enough."""
     if ranks.has_others:
         return ranks.node_rank % max(1, len(gpus))
     if device is None:
@@ -285,7 +285,7 @@ def _on_processor(threads: int | None, problem: str) -> BackendChoice:
 
 
 def report(environment: GpuEnvironment, opened: Callable | None = None) -> Iterator[str]:
-    """Describe line by line what a machine has.
+    """Describe a machine's devices line by line.
 
     Args:
         environment: about its GPUs.
@@ -318,7 +318,7 @@ def _software(environment: GpuEnvironment) -> Iterator[str]:
 
 
 def _missing(environment: GpuEnvironment) -> list[str]:
-    """List why GPUs cannot be used, once what is the same for several."""
+    """List why GPUs cannot be used, shared reasons once."""
     # What is missing for all GPUs is named once.
     numbers = range(len(environment.gpus) or 1)
     return list(dict.fromkeys(text for n in numbers for text in problems(environment, n)))

@@ -1,13 +1,12 @@
 """Timelines of runs: spans on several tracks, which any viewer of Chrome traces shows.
 
-A track is a thread of the host, or a device's work in order. Times are those of
-`time.perf_counter`; times that a device has yet to reach are asked for once somebody has waited for
-them. A span then is two numbers, whatever the device had to keep for them. Of very long runs only
-the first spans are kept.
+A track is a thread of the host, or a device's work in order. Times are of `time.perf_counter`;
+times that a device has yet to reach are asked for after a wait for them. A span then is two
+numbers, whatever the device had to keep for them. Of very long runs only the first spans are kept.
 
 A `Profiled` backend notes when its work was done. Steps go on as they do otherwise, in graphs or
-laid out for threads: on the track `STEPS` there is a span for each stretch of them. Now and then
-one step goes group by group, each by itself between two marks: the track `GROUPS` has the times of
+laid out for threads: on the track `STEPS` there is a span for each stretch of them. Now and then a
+step goes group by group, each by itself between two marks: the track `GROUPS` has the times of
 velocity, stress, layers, halos, sources and receivers. Groups are in no hurry there, and launches
 that would run side by side run in turn. The same names are ranges of NVTX on a GPU, so that
 NVIDIA's profilers show them too. Of several ranks, whose steps wait for one another, none goes
@@ -59,7 +58,7 @@ class Timeline:
 
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
-        """Note what this thread does meanwhile."""
+        """Note a span of this thread."""
         begin = time.perf_counter()
         try:
             yield
@@ -68,11 +67,11 @@ class Timeline:
             self.note(threading.current_thread().name, name, lambda: begin, lambda: end)
 
     def note(self, track: str, name: str, begin: When, end: When) -> None:
-        """Note a span whose ends can be asked for once what was launched by now is done."""
+        """Note a span whose ends can be asked for once all launches are complete."""
         self._open.append((track, name, begin, end))
 
     def settle(self) -> None:
-        """Ask for the ends of all spans; what they are of is done."""
+        """Ask for the ends of all spans, whose work is complete."""
         # Ends of device spans are known only once the device has reached them: resolve them late.
         for _ in range(len(self._open)):
             track, name, begin, end = self._open.popleft()
@@ -121,12 +120,12 @@ class Timeline:
 STEPS = "steps"
 GROUPS = "one step, group by group"
 COPIES = "copies to the host"
-EVERY = 51  # steps from one that goes group by group to the next: odd, for both parities
+EVERY = 51  # steps between two that go group by group: odd, for both parities
 ALONE = 50  # the first of these
 
 
 class Profiled:
-    """Note what a backend does."""
+    """Record a backend's work."""
 
     def __init__(self, backend: Backend, timeline: Timeline, several: bool = False) -> None:
         """Take the backend, where to note it, and whether there are several ranks."""
@@ -167,7 +166,7 @@ class Profiled:
         self._timeline.note(track, name, begin, self._backend.moment())
 
     def wait(self) -> None:
-        """Wait, and note how long; what was noted until then is done."""
+        """Wait, and note how long; all spans noted before are complete."""
         with self._timeline.span("wait for the steps"):
             self._backend.wait()
         self._timeline.settle()
@@ -194,7 +193,7 @@ def _named(start: int, stop: int) -> str:
 
 
 def _stretches(first: int, last: int) -> list[tuple[int, int]]:
-    """Cut steps first <= n < last before and after each one that goes by itself."""
+    """Cut steps first <= n < last before and after each step that goes by itself."""
     # Cut before and after each single step.
     singles = [n for n in range(first, last) if n % EVERY == ALONE]
     cuts = sorted({first, last, *singles, *(n + 1 for n in singles)})

@@ -5,9 +5,9 @@ leaves behind the instructions it stands for, in the kernel of a CPU and of a GP
 axes becomes the sum of its terms, a list of numbers becomes registers. Compiling a formula's
 hundred small functions by type inference takes ten times as long.
 
-A compiler fuses a product with one sum or another as its work list comes to them: equal formulas
-side by side in one block of code give unequal bits. Where bits have to be those of a formula alone,
-whatever stands around it, `ExactArithmetic` fuses sums as they are written down.
+A compiler fuses a product with either sum in the order of its work list: equal formulas in the same
+block of code give unequal bits. Where bits must not depend on the surrounding code,
+`ExactArithmetic` fuses sums as they are written down.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ class IRValue:
         return IRValue(self.builder, value)
 
     def opaque(self) -> IRValue:
-        """Return the same integer without telling LLVM, which then computes anew what follows.
+        """Return the same integer opaque to LLVM, which then computes its uses anew.
 
-        Inside a loop an addition takes less than one more address that has to be kept.
+        Inside a loop an addition costs less than another address in a register.
         """
         # Empty assembler text that returns its operand: an optimisation barrier.
         kind = self.value.type
@@ -119,7 +119,7 @@ class IRValue:
     def converted(self, kind: ir.Type) -> IRValue:
         """Return floating-point numbers, or lanes of them, in a wider or a narrower kind.
 
-        To nearest, ties to even; what is too large for a narrower one becomes infinite.
+        To nearest, ties to even; overflow becomes infinite.
         """
         element = getattr(kind, "element", kind)
         narrower = isinstance(element, ir.HalfType)
@@ -138,7 +138,7 @@ class ShortArray(IRValue):
 
 
 def kept_in(addresses: Sequence[IRValue], short: Sequence[bool]) -> list[IRValue]:
-    """Return addresses of arrays, of which some are kept in 16 bits."""
+    """Return addresses of arrays, partly kept in 16 bits."""
     return [
         ShortArray(address.builder, address.value) if is_short else address
         for address, is_short in zip(addresses, short, strict=True)
@@ -190,14 +190,14 @@ def compute_exactly(
     builder.exact = arithmetic
 
 
-def spread(one: IRValue, kind: ir.Type) -> IRValue:
+def spread(lane: IRValue, kind: ir.Type) -> IRValue:
     """Repeat a number in every place of a lane; leave a lane as it is."""
     if not isinstance(kind, ir.VectorType):
-        return one
+        return lane
     # insertelement into position 0, then a shuffle by 0, 0, 0, ...: LLVM's splat.
     undefined, position, order = _splat(kind)
-    first = one.builder.insert_element(undefined, one.value, position)
-    return one.then(one.builder.shuffle_vector(first, undefined, order))
+    first = lane.builder.insert_element(undefined, lane.value, position)
+    return lane.then(lane.builder.shuffle_vector(first, undefined, order))
 
 
 @lru_cache
@@ -225,19 +225,19 @@ def _pointer_type(kind: ir.Type, space: int) -> ir.PointerType:
 
 
 class IRArray:
-    """Numbers behind an address, read one by one."""
+    """Numbers behind an address, read singly."""
 
     def __init__(self, address: IRValue, kind: ir.Type = INTEGER) -> None:
         self._address = address
         self._kind = kind
 
     def __getitem__(self, index: IRValue | int) -> IRValue:
-        """Read one of them."""
+        """Read a number."""
         at = index if isinstance(index, IRValue) else self._address.constant(index)
         return at.then(at.builder.load(pointer(self._address, at, self._kind)))
 
     def offset_by(self, count: IRValue) -> IRArray:
-        """Return the table of integers that begins after some."""
+        """Return the table of integers from an offset on."""
         return IRArray(self._address + count * (INTEGER.width // 8))
 
 
@@ -249,7 +249,7 @@ def pointer(
     Args:
         address: of the array.
         index: of a number.
-        kind: what is pointed to.
+        kind: type of the target.
         space: LLVM's number of the memory, as GPUs have several.
         of: kind of the array's numbers, where that of a lane is another.
     """
@@ -265,7 +265,7 @@ def pointer(
 
 
 def declared(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.Function:
-    """Return a function that is known elsewhere, such as one of LLVM's own."""
+    """Return a function defined elsewhere, such as an LLVM intrinsic."""
     return module.globals.get(name) or ir.Function(module, kind, name)
 
 
@@ -288,8 +288,8 @@ def repeat(
     Args:
         first: number of the first turn.
         last: behind the last one.
-        carried: what the first turn gets.
-        body_of: function (number, carried) -> what the next turn gets.
+        carried: argument of the first turn.
+        body_of: function (number, carried) -> argument of the next turn.
     """
     # SSA form: each carried value is a phi of the value before the loop and that of the last turn.
     builder = first.builder
@@ -390,6 +390,6 @@ def _fma(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Val
     # Intrinsics of lanes are not known to all compilers: number by number.
     lane = ir.Constant(x.type, ir.Undefined)
     for n in range(x.type.count):
-        numbers = (builder.extract_element(one, I32(n)) for one in (x, y, z))
+        numbers = (builder.extract_element(operand, I32(n)) for operand in (x, y, z))
         lane = builder.insert_element(lane, builder.fma(*numbers), I32(n))
     return lane

@@ -6,7 +6,7 @@ A formula is a function of a `Cell`, its view of the lane that is updated::
     cell.put("vx", value)  write the field
     cell.d("x", "sxx")     derivative along x, half a cell up the axis where the field stands on
                            the nodes of that axis, and down where it stands between them
-    cell.total(("x", "sxx"), ("z", "sxz"))  the sum of such, at one place
+    cell.total(("x", "sxx"), ("z", "sxz"))  the sum of such, at the same place
     cell.dd("x", "p")      second derivative on the spot
     cell.flux("x", "p")    update of the layer memory that second derivatives need first
     cell.centred("x", "p") first derivative on the spot; of a coefficient times a field with
@@ -67,7 +67,7 @@ def planes_of(axes: str) -> tuple[str, ...]:
 
 
 class CurvedRows:
-    """What derivatives of one formula's fields are on rows that follow the ground.
+    """Derivatives of a formula's fields on rows that follow the ground.
 
     Args:
         operators: of the flat rows.
@@ -94,7 +94,7 @@ class CurvedRows:
         self._weights = tuple(midpoint_pairs(operators.order).tolist())
 
     def total(self, *terms: tuple[str, str, int]) -> Any:
-        """Return a sum of derivatives at constant other coordinates, that stand at one place.
+        """Return a sum of derivatives at constant other coordinates, that stand at the same place.
 
         Each is that along an axis of a field, with the n-th memory variable of layers there.
         """
@@ -109,7 +109,7 @@ class CurvedRows:
         if not across:
             return total
         # What slopes add to all of them: 1 / g times Z or Z' of H.
-        # Its weights are those of the target's row, down the columns of H there.
+        # Weights of the target's row, down the columns of H there.
         weights = self._cross(target, int(self._diverges(across[0][1])))
         at, first = self._first
         column = self._neighbours(slope_name(across), "z", at)
@@ -199,7 +199,7 @@ class CurvedRows:
 
     def _around(self, name: str, axis: str) -> Neighbours:
         """Return a plane around the lane's columns along an axis."""
-        # A plane has one number for each column of points: the row does not count.
+        # A plane has a number for each column of points, whatever the row.
         return self._neighbours(name, axis, self._i - self._s.ground)
 
     def _neighbours(self, name: str, axis: str, index: Any) -> Neighbours:
@@ -287,10 +287,10 @@ class Cell:
     """A lane of cells as a formula sees it; fields and coefficients by their names.
 
     Attributes:
-        axes: "xz" or "xyz"; "xzy" where the arrays are taken turned: what a thread marches along
+        axes: "xz" or "xyz"; "xzy" where the arrays are taken turned: the axis of a thread's march
             comes last.
         numbers: names of the scalars of the run.
-        fields: names of what the formula changes, then of what it differentiates.
+        fields: names of the fields that the formula changes, then of those that it differentiates.
     """
 
     def __init__(
@@ -318,7 +318,7 @@ class Cell:
         return CurvedRows(self._operators, self._i, self._s, self._arrays, self._formula)
 
     def _array_axes(self, axes: str) -> str:
-        """Return what axes are called where the arrays are taken turned."""
+        """Return the arrays' names of axes, where these are turned."""
         return axes.translate(self._axis_map)
 
     def _node(self, name: str) -> Any:
@@ -328,7 +328,7 @@ class Cell:
         return i - self._s.medium
 
     def _index_of(self, name: str) -> Any:
-        """Return the index of a field: those of some rows alone have less of each shot."""
+        """Return the index of a field: fields of a few rows have fewer numbers per shot."""
         curved = self._operators.curved
         is_slope = curved is not None and is_slope_name(name)
         if curved is not None and (is_slope or name in self._formula.on_surface):
@@ -339,11 +339,11 @@ class Cell:
         """Return a field's own value, or that of a coefficient on the node."""
         if name in self._formula.staggered:
             return self._lanes.load(self._arrays[name], self._index_of(name))
-        # A coefficient on the node has one copy for all shots.
+        # A coefficient on the node is common to all shots.
         return self._lanes.level(self._arrays[name], self._node(name), 0, self._s.z_stride)
 
     def next(self, name: str, axes: str) -> Any:
-        """Return a coefficient one node further along some axes."""
+        """Return a coefficient at the next node along axes."""
         # Steps along y and z move the index; x last, since its lane is cut out of two.
         i = self._node(name)
         array = self._arrays[name]
@@ -372,7 +372,7 @@ class Cell:
         return self._operators.first(self._array_axes(axis), up, *at, n)
 
     def total(self, *pairs: tuple[str, str]) -> Any:
-        """Return the sum of derivatives along axes, of fields, that stand at one place."""
+        """Return the sum of derivatives along axes, of fields, that stand at the same place."""
         if not self._operators.curved:
             return self.sum(self.d(axis, name) for axis, name in pairs)
         numbered = [(axis, name, self._memories[axis]) for axis, name in pairs]

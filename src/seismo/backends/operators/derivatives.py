@@ -6,7 +6,7 @@ derivative keeps two: for the flux at half points and for the outer derivative. 
 derivatives along an axis take the axis' memory variables in turn.
 
 Stencils are functions of the flat index `i` of a lane's first point, written out term by term;
-strides and coefficients come from its `KernelContext`. `lanes` are those of a backend.
+strides and coefficients come from its `KernelContext`. `lanes` are a backend's.
 
 Second derivatives in absorbing layers have a form in one pass, which updates both their memory
 variables (`at_once`, `across`), the flux at half points and the outer derivative
@@ -32,7 +32,7 @@ KernelContext = namedtuple(
     (
         "y_stride",  # distance of neighbours along y, z in the flat arrays
         "z_stride",
-        "first",  # staggered coefficients / spacing, one tuple for each of x, y, z
+        "first",  # staggered coefficients / spacing, a tuple for each of x, y, z
         "second",  # centred coefficients / spacing^2, likewise
         "on_nodes",  # coefficients of first derivatives on the nodes / spacing, likewise
         "numbers",  # scalars of the run
@@ -40,7 +40,7 @@ KernelContext = namedtuple(
         "mask",  # which numbers of the lane lie inside the box
         "medium",  # the same for a point's own coefficients: in layers the model goes on outwards
         # as it is at their inner edge
-        "packed",  # offset of coefficients that are kept for some planes z only
+        "packed",  # offset of coefficients kept for a range of planes z only
         "memory",  # layer memory: array or address, index of this point, strides, slot size
         "j",
         "memory_y",
@@ -57,9 +57,9 @@ KernelContext = namedtuple(
         "depth",
         "flux",  # memory of second derivatives' fluxes, of this step (for a march that has them,
         # the new fluxes around the point) and of the next, where these
-        "coming",  # are taken at once; its places are those of `memory`
+        "coming",  # are taken at once; its places are as in `memory`
         "kept",  # whether this row of z has memory at nodes, and at half points
-        "ground",  # from a point to its column in planes that have one number for each
+        "ground",  # from a point to its column in planes with a number for each
     ),
     defaults=(None, None, None, None),
 )
@@ -120,7 +120,7 @@ class Neighbours(NamedTuple):
 
 
 class Around(Protocol):
-    """A quantity around a lane of points, along an axis: a field, or what is made of some."""
+    """A quantity around a lane of points, along an axis: a field, or an expression of fields."""
 
     def at(self, n: int) -> Any:
         """Return it n points further."""
@@ -211,8 +211,8 @@ def _across_rows(
 ) -> tuple[Any, Any]:
     """Return the flux to come, and the second derivative before its outer memory.
 
-    The derivative is a sum with the layer's own weights: rows and planes have one for all lanes.
-    They follow m in the row of its profile: 4 half - 1 of the field, 2 half of the flux.
+    The derivative is a sum with the layer's own weights: rows and planes have one weight for all
+    lanes. They follow m in the row of its profile: 4 half - 1 of the field, 2 half of the flux.
     """
     lanes, axis, f, i, stride = neighbours
     memory_stride = memory_stride_of(s, axis)
@@ -311,8 +311,8 @@ class Curved(NamedTuple):
         plain: width of the derivatives along z in the table of weights, before the others.
         widest: width of Z and Z' in the table.
         cross: how many of them these rows use.
-        shots: numbers from a shot's fields to the next one's, from its H to the next one's, and
-            from its fields of the surface's row to the next one's; zeros of one shot alone.
+        shots: numbers from a shot's fields, H, and fields of the surface's row to the next shot's;
+            zeros for a single shot.
     """
 
     plain: int
@@ -325,13 +325,13 @@ class Curved(NamedTuple):
         volume, *rows = self.shots
         if not volume:
             return i
-        # Shots stand closer to one another there.
+        # Shots lie closer together there.
         return i - s.shot + s.shot // volume * rows[not is_slope]
 
 
 @dataclass(frozen=True)
 class Operators:
-    """The operators of one variant.
+    """The operators of a variant.
 
     Attributes:
         lanes: the lanes of a backend (load, read, store, beside, row, level, rounded).
@@ -341,7 +341,7 @@ class Operators:
         slots: memory variables of a stage along one axis.
         closed: width of the surface weights, 0 away from a free surface.
         at_once: whether second derivatives update their flux memory, too.
-        across: whether a march along z does, across the layer; `flux_to_come` is what it brings.
+        across: whether a march along z does, across the layer; it sets `flux_to_come`.
         damped: whether `put` in a layer damps the field.
         turned: whether the arrays are taken with y and z swapped.
         scaled: whether first derivatives along z are divided by how tall their cells are.
@@ -399,7 +399,7 @@ class Operators:
         # psi <- b psi + a d, and d / kappa + psi in place of d.
         b, a, ikappa = profile_of(self.lanes, axis, half, s)
         memory_index = s.j + (self.slot(axis) + n) * s.slot
-        # The memory of the next row is fetched while this one is computed (CPU; no operation on a
+        # The memory of the next row is fetched while this row is computed (CPU; no operation on a
         # GPU).
         self.lanes.fetch(s.memory, memory_index + s.ahead)
         psi = b * self.lanes.load(s.memory, memory_index) + a * d
@@ -407,7 +407,7 @@ class Operators:
         return d * ikappa + psi
 
     def second(self, axis: str, f: Any, i: Any, s: KernelContext) -> Any:
-        """Return a second derivative; in a layer with memory of the flux and the outer one.
+        """Return a second derivative; in a layer with memories of flux and outer derivative.
 
         kappa is 1 here: the flux correction is then the memory variable itself.
         """
@@ -427,7 +427,7 @@ class Operators:
         # points in the stage before, corrects the second derivative; the sum passes through the
         # outer memory.
         along = s.j + slot * s.slot
-        flux = s.memory if s.flux is None else s.flux  # a march has those around the point
+        flux = s.memory if s.flux is None else s.flux  # a march has the lanes around the point
         fluxes = Neighbours(self.lanes, axis, flux, along, memory_stride_of(s, axis))
         correction = staggered_sum(fluxes, s.first[a], 0)
         total = centred_sum(neighbours, s.second[a])
@@ -473,7 +473,7 @@ class Operators:
         return flux_to_come(self._neighbours("z", f, i, s), self.order, s, self.slot("z"))
 
     def put(self, f: Any, i: Any, s: KernelContext, value: Any, half: str = "") -> None:
-        """Write a field that stands halfway along some axes.
+        """Write a field that stands halfway along axes.
 
         A layer that damps it keeps m f, with the m of each stretched axis where the field stands.
         """
