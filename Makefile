@@ -71,7 +71,7 @@ validate: $(VENV)/installed-test
 
 # Every cell of docs/notebooks.
 notebooks: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n 2 -m slow tests/test_notebooks.py
+	$(BIN)/python -m pytest -n 2 -m slow tests/repository/test_notebooks.py
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

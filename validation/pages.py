@@ -1,7 +1,7 @@
 """The pages that show results.json: validation/README.md, and the table of docs/accuracy.md.
 
 Both are written from the recorded rows, never by hand, and show those of this release alone;
-`tests/test_validation.py` holds them to it.
+`tests/repository/test_validation.py` holds them to it.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from seismo.runs.prediction.resolution import layers_of
 from seismo.scenario import load, parse
 from seismo.solver.discretize import discretize
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.yaml"))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import seismo
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import cubes
 import tilted_errors
 

@@ -1,4 +1,4 @@
-"""Hostile input by the thousand: `python tests/fuzz.py KIND [COUNT] [FIRST]`.
+"""Hostile input by the thousand: `python tests/hostile/fuzz.py KIND [COUNT] [FIRST]`.
 
     scenarios   YAML changed at random, its text or its tree, checked
     files       model files, tables, station lists and wavelets, made up or damaged, checked

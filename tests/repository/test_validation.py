@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CASE = """
 import json, sys
 row = {{"case": "toy", "sampling": "10 ppw", "error": {error}, "bar": 0.01}}

@@ -12,7 +12,7 @@ import pytest
 from seismo.errors import ScenarioError
 from seismo.examples import KINDS, copy_examples, examples
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 ELSEWHERE = {"ladder": "benchmarks/ladder", "notebooks": "docs/notebooks"}
 FOLDERS = {kind: ROOT / ELSEWHERE.get(kind, kind) for kind in KINDS}
 

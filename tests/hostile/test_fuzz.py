@@ -63,5 +63,5 @@ def test_a_few_files():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", fuzz.KINDS)
 def test_more_of_each_kind(kind):
-    """By the thousand: `python tests/fuzz.py KIND COUNT`."""
+    """By the thousand: `python tests/hostile/fuzz.py KIND COUNT`."""
     run_fuzz(kind, {"scenarios": 1000, "files": 200}.get(kind, 30), 100_000)
