@@ -35,18 +35,19 @@ from seismo.output.figures import (
     spectra,
     traces,
 )
-from seismo.output.figures.maps.map_marks import beach_ball, round_length
-from seismo.output.figures.sections.geometry_marks import _by_distance
-from seismo.output.figures.sections.section import CrossSection, sections
-from seismo.output.figures.seismograms.gather import abscissa, reduced, spread, with_gain
-from seismo.output.figures.seismograms.spectra import (
+from seismo.output.figures.geometry_marks import _by_distance
+from seismo.output.figures.map_marks import beach_ball, round_length
+from seismo.output.figures.record_sections import abscissa, reduced, spread, with_gain
+from seismo.output.figures.section import CrossSection, sections
+from seismo.output.figures.seismograms import (
+    _draw_column,
+    _print_peaks,
     amplitude_spectrum,
     highest_frequency,
     limit_axes,
     tapered,
     wavelets,
 )
-from seismo.output.figures.seismograms.traces import _draw_column, _print_peaks
 from seismo.output.figures.style import STYLE, clip_level, panels
 from seismo.output.results import Results, open_results
 from seismo.output.results_file import ResultsWriter
@@ -645,7 +646,7 @@ def test_the_legend_of_models_has_the_first_mark_of_each_kind(three, monkeypatch
     def marked(panel, *_: object) -> list:
         return panel.plot([0.0], [0.0], "v", color=next(colours), label="receivers")
 
-    module = importlib.import_module("seismo.output.figures.sections.model")
+    module = importlib.import_module("seismo.output.figures.earth_model")
     monkeypatch.setattr(module, "draw_geometry", marked)
     (mark,) = model(three, parameters=["vp"]).legends[0].get_lines()
     assert mark.get_color() == "red"

@@ -14,7 +14,7 @@ import seismo
 from seismo.errors import ScenarioError, ScenarioWarning
 from seismo.features.topography.checks import ground_facts
 from seismo.features.topography.ground import ground_of
-from seismo.output.figures.sections.section import (
+from seismo.output.figures.section import (
     chosen_section,
     on_even_rows,
     sections,

@@ -1,4 +1,4 @@
-"""Amplitude spectra of seismograms and of the source, and source time functions.
+"""Seismograms by station and component, their amplitude spectra, and source time functions.
 
 The spectrum is |sum s(t) exp(-2 pi i f t) dt|, one-sided and not doubled: for a pulse of finite
 length it estimates the Fourier transform, so its unit is the unit of the trace per hertz.
@@ -19,6 +19,7 @@ from seismo.errors import ScenarioError
 from seismo.output.figures.choice import (
     FigureCount,
     Names,
+    components,
     first_components,
     receiver_indices,
     refuse_empty,
@@ -26,8 +27,10 @@ from seismo.output.figures.choice import (
     shot_words,
     trace_set,
 )
+from seismo.output.figures.record_sections import loudest
 from seismo.output.figures.style import (
     COLOURS,
+    REST,
     WIDTH,
     amplitude_label,
     entitle,
@@ -37,7 +40,11 @@ from seismo.output.figures.style import (
 )
 from seismo.output.reports.report import described
 from seismo.output.run_results import RunResults
+from seismo.output.store.quantities import axis_label, pretty_unit
+from seismo.scenario.units import with_unit
 
+_WIDEST = 10.0  # inches of columns: many are narrower
+_MOST_COLUMNS = 6  # of a row: more quantities stand in further rows
 TAPERED = 0.1  # of a trace, at its end
 _FLOOR = 1e-4  # four decades: below, float32 traces hold little but rounding
 # Largest over smallest frequency of an axis -> digits of the labels in each decade.
@@ -51,6 +58,92 @@ _HIGHEST_LEVEL = 0.01  # f_max is where the source spectrum has fallen by 40 dB
 _MOST = 8  # sources drawn
 _MOST_DESCRIBED = 3  # sources whose depths and sizes stand beside their names
 _END = 1e-3  # of the largest sample: a wavelet that stays below has ended
+
+
+@styled
+def traces(
+    results: RunResults,
+    *,
+    receivers: str | None = None,
+    shot: str | int | None = None,
+    quantities: Names | None = None,
+    codes: Names | None = None,
+    scale: str = "individual",
+    most: FigureCount = 12,
+) -> Figure:
+    """Draw one column per component and one line per station; many components in several rows.
+
+    Args:
+        results: the results file.
+        receivers: name of the receiver set (default: the first).
+        shot: name or number of the shot (default: the first).
+        quantities: which ones (default: all of the set).
+        codes: receiver codes (default: at most `most`, spread over the set).
+        scale: ``individual`` (each trace to its own peak, which is printed, but for those that
+            hold rounding only) or ``common``.
+        most: the largest number of stations chosen by default.
+
+    Raises:
+        ScenarioError: the file does not hold what is asked for.
+    """
+    if scale not in ("individual", "common"):
+        raise ScenarioError(f"scale {scale!r}: use individual or common")
+    stations = trace_set(results, receivers)
+    names = components(stations, quantities)
+    index = shot_index(stations, shot)
+    refuse_empty(results, stations, names, index)
+    indices = receiver_indices(stations, codes, most, index)
+    row_count = -(-len(names) // _MOST_COLUMNS)
+    columns = -(-len(names) // row_count)
+    height = 0.4 + row_count * (0.8 + 0.42 * len(indices))
+    width = 1.4 + columns * min(_WIDEST / columns, 2.6)
+    figure, grid = panels(row_count, columns, max(2.4, height), width=max(width, 6.6))
+    samples_of = {n: np.nan_to_num(stations.values_of(n, index)[indices]) for n in names}
+    for column, (panel, (name, samples)) in enumerate(
+        zip(grid.flat, samples_of.items(), strict=False)
+    ):
+        largest = loudest(name, samples_of, stations)
+        common = largest if scale == "common" else None
+        least = common or REST * largest
+        _draw_column(panel, stations.time, samples, least, COLOURS[column % 5])
+        if common is None:
+            _print_peaks(panel, samples, stations.unit(name))
+        panel.set_title(
+            axis_label(name)
+            + (f", scale {pretty_unit(with_unit(common, stations.unit(name)))}" if common else "")
+        )
+        labels = (
+            [stations.codes[k] for k in indices] if column % columns == 0 else [""] * len(indices)
+        )
+        panel.set_yticks(-np.arange(len(indices)), labels)
+    for panel in grid.flat[len(names) :]:
+        panel.set_visible(False)
+    scaled = "each trace to its own peak" if scale == "individual" else ""
+    entitle(figure, results, stations.name, shot_words(results, stations.shots[index]), scaled)
+    return figure
+
+
+def _draw_column(
+    panel: Axes, time: np.ndarray, samples: np.ndarray, least: float, colour: str
+) -> None:
+    """Draw traces, each to its own peak, or to `least` where that is larger."""
+    for row, trace in enumerate(samples):
+        peak = max(float(np.abs(trace).max()), least)
+        panel.plot(time, 0.45 * trace / (peak or 1.0) - row, color=colour)
+    panel.set_xlim(time[0], time[-1])
+    panel.set_ylim(-len(samples) + 0.4, 0.6)
+    panel.set_xlabel("time (s)")
+    panel.tick_params(axis="y", length=0)
+    quiet_frame(panel)
+    panel.spines["left"].set_visible(False)
+
+
+def _print_peaks(panel: Axes, samples: np.ndarray, unit: str) -> None:
+    for row, trace in enumerate(samples):
+        panel.text(
+            1.01, -row, pretty_unit(with_unit(float(np.abs(trace).max()), unit)), fontsize=6.5,
+            color="0.3", ha="left", va="center", transform=panel.get_yaxis_transform(),
+        )  # fmt: skip
 
 
 @styled

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from seismo.output.figures.maps.map_marks import draw_map_marks
-from seismo.output.figures.sections.section import CrossSection
+from seismo.output.figures.map_marks import draw_map_marks
+from seismo.output.figures.section import CrossSection
 from seismo.output.figures.style import RECEIVER_COLOUR, SOURCE_COLOUR
 from seismo.output.run_results import RunResults
 

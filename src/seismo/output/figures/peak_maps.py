@@ -24,8 +24,8 @@ from seismo.output.figures.choice import (
     shot_words,
     volumes,
 )
-from seismo.output.figures.sections.geometry_marks import draw_geometry, hollow_words
-from seismo.output.figures.sections.section import (
+from seismo.output.figures.geometry_marks import draw_geometry, hollow_words
+from seismo.output.figures.section import (
     CrossSection,
     chosen_section,
     draw_image,

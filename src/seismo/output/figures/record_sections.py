@@ -26,7 +26,7 @@ from seismo.output.figures.choice import (
     shot_words,
     trace_set,
 )
-from seismo.output.figures.sections.section import source_position
+from seismo.output.figures.section import source_position
 from seismo.output.figures.style import (
     DIVERGING,
     WIDTH,

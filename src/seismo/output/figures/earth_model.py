@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 
 from seismo.errors import ScenarioError
 from seismo.output.figures.choice import Names, components
-from seismo.output.figures.sections.geometry_marks import draw_geometry
-from seismo.output.figures.sections.section import (
+from seismo.output.figures.geometry_marks import draw_geometry
+from seismo.output.figures.section import (
     CrossSection,
     draw_image,
     frame_section,

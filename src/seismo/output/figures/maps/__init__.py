@@ -1,1 +1,0 @@
-"""Maps seen from above."""

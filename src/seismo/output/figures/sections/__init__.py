@@ -1,1 +1,0 @@
-"""Plane sections of model and wavefield."""

@@ -1,1 +1,0 @@
-"""Seismograms, record sections and spectra."""
