@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from seismo.runs.prediction.accuracy import expected_error
-from seismo.runs.prediction.checks.warnings import cautions
+from seismo.runs.prediction.assess import cautions
 from seismo.runs.prediction.resolution import layers_of
 from seismo.scenario import load, parse
 from seismo.solver.discretize import discretize

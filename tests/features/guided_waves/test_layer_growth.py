@@ -16,7 +16,7 @@ from seismo.features.guided_waves import guides
 from seismo.grid.coefficients import centred, largest_second_symbol, staggered
 from seismo.grid.grid import Grid
 from seismo.runs.prediction.accuracy import layer_errors, sent_back
-from seismo.runs.prediction.thicker_layers import thicker
+from seismo.runs.prediction.remedy import thicker
 from seismo.solver.medium import field_damping
 from seismo.solver.medium.cpml import (
     PmlParameters,

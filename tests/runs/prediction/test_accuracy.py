@@ -24,7 +24,7 @@ from seismo.exact.stack import Stack
 from seismo.features.loss.checks import fit_error
 from seismo.grid.coefficients import TOLERANCES, Stencil
 from seismo.runs.prediction.accuracy import Expected, expected_error
-from seismo.runs.prediction.remedy import cheaper_grid
+from seismo.runs.prediction.cheaper_grid import cheaper_grid
 from seismo.scenario import from_dict
 from seismo.solver.accuracy.stencil import (
     AUTO_ORDERS,

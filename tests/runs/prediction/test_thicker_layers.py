@@ -5,7 +5,7 @@ import re
 import pytest
 
 import seismo
-from seismo.runs.prediction.thicker_layers import least_points
+from seismo.runs.prediction.remedy import least_points
 
 BASIN = {
     "physics": "elastic",

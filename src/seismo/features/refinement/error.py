@@ -26,20 +26,18 @@ from seismo.runs.prediction.accuracy import (
     expected_error,
     sent_back,
 )
-from seismo.runs.prediction.assess import Assessment, of_survey
+from seismo.runs.prediction.assess import Assessment, cautions, of_survey, warned_of
 from seismo.runs.prediction.checks.thin_bodies import hidden_error
-from seismo.runs.prediction.checks.warnings import cautions
 from seismo.runs.prediction.contacts.stacks import in_layers
 from seismo.runs.prediction.layer_reflections import GRAZING
 from seismo.runs.prediction.lines import percent
-from seismo.runs.prediction.remedy import warned_of
-from seismo.runs.prediction.resolution import layers_of
-from seismo.runs.prediction.thicker_layers import (
+from seismo.runs.prediction.remedy import (
     CLOSE,
     advised_points,
     least_points,
     raised,
 )
+from seismo.runs.prediction.resolution import layers_of
 from seismo.scenario.sections.grid import MOST_LAYER_POINTS
 from seismo.solver.accuracy.stencil import (
     RAYLEIGH,

@@ -9,13 +9,9 @@ from typing import Any
 from seismo.features import giving
 from seismo.runs.coordinates import size_and_depth
 from seismo.runs.prediction.accuracy import Expected
-from seismo.runs.prediction.assess import Assessment, Finding, assess
-from seismo.runs.prediction.remedy import (
-    CheaperGrid,
-    cheaper_grid,
-    points_needed,
-    uncarried,
-)
+from seismo.runs.prediction.assess import Assessment, Finding, assess, uncarried
+from seismo.runs.prediction.cheaper_grid import CheaperGrid, cheaper_grid
+from seismo.runs.prediction.remedy import points_needed
 from seismo.runs.prediction.resolution import LayerResolution, layers_of
 from seismo.runs.resources.memory import Memory, OutputSize
 from seismo.runs.resources.memory_fit import (

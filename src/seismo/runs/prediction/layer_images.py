@@ -28,8 +28,7 @@ from seismo.acquisition.receivers import paths_of, thinned
 from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.contacts.radiation import strengths
-from seismo.runs.prediction.layer_reflections import goes_along
-from seismo.runs.prediction.layer_waves import LayerWaves
+from seismo.runs.prediction.layer_waves import LayerWaves, goes_along
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.cpml import strength
 

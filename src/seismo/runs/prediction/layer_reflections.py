@@ -37,15 +37,13 @@ from seismo.acquisition.receivers import paths_of, thinned
 from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.contacts.radiation import strengths
-from seismo.runs.prediction.layer_waves import LayerWaves
+from seismo.runs.prediction.layer_waves import SHORT, STEEP, LayerWaves
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.cpml import strength
 
 GRAZING = "waves along absorbing layers"
 _MOST_ENDS = 200  # sources, and receivers, between which paths are sought
 _PATHS = 3  # by a face, the most grazing ones
-_STEEP = 0.5  # cosine of the angle of incidence from which on nothing is told
-_SHORT = 80.0  # radians along a face, below which plane waves of too many angles arrive together
 _QUANTILES = (1e-3, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 0.999)  # of the energy, by frequency
 # Plane waves that arrive along a path, as t of exp(-t^2).
 _ANGLES = np.linspace(-4.0, 4.0, 17)
@@ -67,12 +65,6 @@ def grazing_error(discretization: Discretization) -> float:
     return min(1.0, math.hypot(*by_face))
 
 
-def goes_along(discretization: Discretization, along: float, away: float) -> bool:
-    """Whether waves that go so far along a face, and to it and from it [m], are told of here."""
-    k = 2.0 * math.pi * discretization.dominant_frequency / discretization.waves.slowest
-    return away < _STEEP * math.hypot(along, away) and k * along >= _SHORT
-
-
 def _by_face(discretization: Discretization, axis: str, side: int, sources: np.ndarray) -> float:
     """Return the error of the worst trace by one face."""
     grid = discretization.grid
@@ -90,7 +82,7 @@ def _by_face(discretization: Discretization, axis: str, side: int, sources: np.n
     matched = replace(strength(discretization, damping), damping=0.0)
     for velocity in _velocities(discretization, sources):
         k = 2.0 * math.pi * frequencies / velocity
-        known = k * paths[:, 0].max() >= _SHORT
+        known = k * paths[:, 0].max() >= SHORT
         if not known[len(known) // 2]:
             continue
         layer = LayerWaves(
@@ -121,7 +113,7 @@ def _paths(discretization: Discretization, axis: str, side: int, sources: np.nda
     through = every[:, 1] + 2.0 * outer
     cosines = through / np.hypot(every[:, 0], through)
     order = np.argsort(cosines)[:_PATHS]
-    return every[order[cosines[order] < _STEEP]]
+    return every[order[cosines[order] < STEEP]]
 
 
 def _velocities(discretization: Discretization, sources: np.ndarray) -> list[float]:

@@ -15,6 +15,7 @@ and of some inside it make R::
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,10 @@ import numpy as np
 from seismo.grid.grid import AXES
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.cpml import PmlParameters, outward
+
+# Waves at grazing incidence (`seismo.runs.prediction.layer_reflections`):
+STEEP = 0.5  # cosine of the angle of incidence from which on they are none
+SHORT = 80.0  # radians along a face, below which plane waves of too many angles arrive together
 
 
 @dataclass(frozen=True)
@@ -132,6 +137,12 @@ class LayerWaves:
         rate = self.spacing / (self.velocity * dt)
         damping = (1.0 / turn - turn) ** 2 - (1.0 / (turn * kept) - turn) ** 2
         return stretched[0], stretched[1], rate**2 * damping
+
+
+def goes_along(discretization: Discretization, along: float, away: float) -> bool:
+    """Whether waves that go so far along a face, and to it and from it [m], graze it."""
+    k = 2.0 * math.pi * discretization.dominant_frequency / discretization.waves.slowest
+    return away < STEEP * math.hypot(along, away) and k * along >= SHORT
 
 
 def _second_differences(first: np.ndarray, second: np.ndarray, halves: np.ndarray) -> np.ndarray:

@@ -85,7 +85,7 @@ class Check:
     """Warnings of a feature.
 
     Attributes:
-        subject: of `seismo.runs.prediction.checks.warnings`, behind whose own they come.
+        subject: of `seismo.runs.prediction.assess`, behind whose own they come.
         lines: function(discretization) -> the warnings.
     """
 

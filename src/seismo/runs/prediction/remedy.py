@@ -6,20 +6,18 @@ points per wavelength there. Errors by contacts fall with the square of the spac
 distance in points: a finer grid does not mend that for sure. Absorbing layers of as many points are
 thinner on a finer grid, so that their points are sought for the spacing that is named. Errors by
 mechanisms that are no law are the same on any grid.
-
-Where a run takes much more work than the wanted accuracy asks for, the order and spacing that take
-least are sought in the same way.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from seismo.acquisition.wavelet_shapes import half_duration_of
 from seismo.errors import SeismoError
+from seismo.grid.grid import AXES
 from seismo.runs.prediction.accuracy import (
     CONTACTS,
     SENT_BACK,
@@ -30,14 +28,11 @@ from seismo.runs.prediction.accuracy import (
     placing_error,
     sent_back,
 )
-from seismo.runs.prediction.checks.odd_media import medium_name
 from seismo.runs.prediction.layer_reflections import GRAZING
-from seismo.runs.prediction.lines import WarningLines, percent, rounded_down
+from seismo.runs.prediction.lines import percent, rounded_down
 from seismo.runs.prediction.resolution import LayerResolution, of_spacing
-from seismo.runs.prediction.thicker_layers import MOST_TRIED, thicker
-from seismo.runs.resources.speed import order_factor
+from seismo.scenario.sections.grid import MOST_LAYER_POINTS
 from seismo.solver.accuracy.stencil import (
-    best_stencil,
     dispersion_error,
     stencils_for,
     surface_error,
@@ -45,9 +40,8 @@ from seismo.solver.accuracy.stencil import (
 from seismo.solver.accuracy.waves import Waves
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
+from seismo.solver.grid_layout import FACES
 
-_LARGE = 0.3  # error of the traces that is warned of
-_LARGER = 10.0  # the same, in wanted errors
 _BISECTIONS = 14  # of the spacing, in search of the wanted accuracy
 _MOST_COARSER = 30.0  # factor of the spacing in that search
 _COARSER = 1.5  # factor of the spacing of the grid by which contacts are judged
@@ -57,6 +51,13 @@ TRIALS = 4  # finer grids where the earth varies sideways
 _SHARE_OF_OTHERS = 0.7  # of the wanted error, that others may have where layers err, too
 _LEFT = 0.5  # of the wanted error: layers need no more
 _POINTS = 6.0  # in the shortest wavelength of faults that are smoothed
+LEAST_POINTS = 10
+LEAST_THICKNESS = 0.1  # of the longest dominant wavelength
+MOST_TRIED = 1e6  # points of a grid that is prepared to see what its layers send back
+_COSTLY = 1.5  # times as many points of the grid, from which on they are said
+_FEW = 50  # of so many points the last does not matter
+_SEARCHED = 12  # numbers of points, between two of which one does and the other does not
+CLOSE = 1.02  # times what is wanted, which is met
 
 
 def points_needed(discretization: Discretization, layers: list[LayerResolution]) -> float:
@@ -66,79 +67,7 @@ def points_needed(discretization: Discretization, layers: list[LayerResolution])
     )
 
 
-def uncarried(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
-    """Warn where a medium's slowest waves have fewer than two points at the dominant frequency."""
-    frequency = discretization.dominant_frequency
-    slowest = min(layer.sampled for layer in layers)
-    points = slowest / (frequency * max(discretization.waves.spacing))
-    if points < 2.0:
-        yield (
-            f"grid.spacing: waves of {slowest:.5g} m/s have {points:.2g} points per wavelength at "
-            f"the dominant frequency of {frequency:.4g} Hz, and travel from 2 on: the grid does "
-            "not carry them"
-        )
-
-
-def inaccurate(
-    discretization: Discretization, layers: list[LayerResolution], expected: Expected
-) -> WarningLines:
-    """Warn of errors that another grid, or other coefficients, would avoid."""
-    waves = discretization.waves
-    stencil = discretization.stencil
-    dispersion = expected.dispersion
-    match warned_of(discretization, expected):
-        case "stencil":
-            fitted = dispersion_error(waves, best_stencil(waves, stencil.order))
-            yield (
-                "grid.stencil: minmax keeps wave speeds to 0.1 % only, which adds up along the "
-                f"path: numerical dispersion errs by {percent(dispersion)} of the traces, fitted "
-                f"coefficients by {percent(fitted)}; leave grid.stencil out"
-            )
-        case "dispersion":
-            yield _dispersed(discretization, layers, expected, dispersion)
-        case "error":
-            key = cause_of(expected.causes[0][0], discretization.scenario).key
-            yield f"{key}: the traces will err by {expected}; {_remedy(discretization, expected)}"
-
-
-def remedy_of_a_miss(discretization: Discretization, expected: Expected) -> str:
-    """Return the remedy where the wanted accuracy is missed by too little for a warning."""
-    if expected.error <= discretization.scenario.grid.accuracy or warned_of(
-        discretization, expected
-    ):
-        return ""
-    return _remedy(discretization, expected)
-
-
-def warned_of(discretization: Discretization, expected: Expected) -> str:
-    """Return the subject of a warning: "stencil", "dispersion", "error" of all causes, or ""."""
-    spec = discretization.scenario.grid
-    if spec.stencil == "minmax":
-        return "stencil"
-    if expected.dispersion > spec.accuracy:
-        return "dispersion"
-    is_large = expected.error > min(_LARGE, _LARGER * spec.accuracy)
-    return "error" if is_large else ""
-
-
-def _dispersed(
-    discretization: Discretization, layers: list[LayerResolution], expected: Expected, error: float
-) -> str:
-    waves = discretization.waves
-    spec = discretization.scenario.grid
-    text = f"grid: numerical dispersion errs by {percent(error)} of the traces"
-    if dispersion_error(replace(waves, dt=0.0), discretization.stencil) <= spec.accuracy:
-        return f"{text}, by its time steps; set time.dispersion_removal: true"
-    worst = min(layers, key=lambda layer: layer.points_per_wavelength)
-    kind = medium_name(worst)
-    return (
-        f"{text}, with {worst.points_per_wavelength:.2g} points per wavelength in the {kind} of "
-        f"{worst.slowest:.5g} m/s at {discretization.highest_frequency:.4g} Hz, and all causes "
-        f"together by {percent(expected.error)}; {_remedy(discretization, expected)}"
-    )
-
-
-def _remedy(discretization: Discretization, expected: Expected) -> str:
+def remedy_of(discretization: Discretization, expected: Expected) -> str:
     """Name the grid, its layers or frequency that keep all causes together to the accuracy."""
     wanted = discretization.scenario.grid.accuracy
     named = []
@@ -368,74 +297,145 @@ def all_causes_within(
     return others <= wanted and _disperses_within(discretization, order, remaining, factor)
 
 
-# Time of a simulated second beside order 8 on the same grid (`seismo.solver.accuracy.stencil`): of
-# a step, over the length of its time.
-_ORDER_COST = {8: 1.0, 12: 1.3 / 0.94, 16: 1.65 / 0.91}
-_CHEAPER = 0.7  # share of the work from which on a coarser grid is named
-_TOO_COARSE = 0.92  # factor of the spacing after a grid that errs by too much
+def longest_wavelength(discretization: Discretization) -> float:
+    """Return the longest dominant wavelength in m."""
+    return discretization.fastest / discretization.dominant_frequency
 
 
-@dataclass(frozen=True)
-class CheaperGrid:
-    """A grid that keeps to the wanted accuracy by less work.
+def absorbing_spacing(discretization: Discretization) -> float:
+    """Return the least spacing in m across absorbing layers, 0 without any."""
+    boundaries = discretization.scenario.boundaries
+    kinds = {a: [getattr(boundaries, face) for face in FACES[a]] for a in discretization.grid.axes}
+    spacings = (
+        discretization.grid.spacing[AXES.index(a)] for a in kinds if "absorbing" in kinds[a]
+    )
+    return min(spacings, default=0.0)
 
-    Attributes:
-        order: of the differences.
-        spacing: in m.
-        work: beside that of the run as it is.
-        error: of the traces, expected.
+
+def advised_points(discretization: Discretization, coarser: float = 1.0) -> int:
+    """Return the points of layers that are thick enough for the longest waves, at least its own.
+
+    Args:
+        discretization: of the run.
+        coarser: times as large a spacing as its own.
     """
+    present = discretization.scenario.boundaries.layer.points
+    spacing = coarser * absorbing_spacing(discretization)
+    if not spacing:
+        return present
+    thick = math.ceil(LEAST_THICKNESS * longest_wavelength(discretization) / spacing * (1.0 - 1e-9))
+    points = min(MOST_LAYER_POINTS, max(LEAST_POINTS, thick))
+    # Waves grow sooner in more points, which are damped sooner, and may reflect more then.
+    wanted = discretization.scenario.grid.accuracy
+    errors = [sent_back(discretization, n, coarser, wanted) for n in (present, points)]
+    return present if points <= present or errors[1] > errors[0] else points
 
-    order: int
-    spacing: float
-    work: float
-    error: float
 
-    def __str__(self) -> str:
-        """Name the two keys, and the work that they save."""
-        return (
-            f"a grid.spacing of about {self.spacing:g} m with grid.order {self.order} is expected "
-            f"to err by {percent(self.error)}, and takes {self.work:.2g} of the work"
+def thicker(discretization: Discretization, wanted: float, coarser: float = 1.0) -> str:
+    """Name the points of layers that send back no more than is wanted, nothing where its own do.
+
+    Args:
+        discretization: of the run.
+        wanted: relative error by layers.
+        coarser: times as large a spacing as its own.
+    """
+    if not absorbing_spacing(discretization):
+        return ""
+    least = advised_points(discretization, coarser)
+    aim = wanted
+    for _ in range(2):
+        points, error = least_points(
+            lambda n: sent_back(discretization, n, coarser, wanted), aim, least
         )
+        sent_there = _on_its_grid(discretization, points, coarser, wanted) if error <= aim else None
+        if sent_there is None or sent_there <= CLOSE * wanted:
+            break
+        aim *= wanted / sent_there
+    if points == discretization.scenario.boundaries.layer.points:
+        return ""
+    return raised(discretization, points, coarser, error if error > aim else 0.0)
 
 
-def cheaper_grid(discretization: Discretization, expected: Expected) -> CheaperGrid | None:
-    """Return the grid that takes least work for the wanted accuracy, if it saves a third.
+def raised(discretization: Discretization, points: int, coarser: float, error: float) -> str:
+    """Word how many points layers need, what they cost, and what they still err by if too much."""
+    text = f"raise boundaries.layer.points to {points}{_cost(discretization, points, coarser)}"
+    if not error:
+        return text
+    return (
+        f"{text}, with which they err by {percent(error)}, and enlarge grid.extent, so that "
+        "absorbing layers lie further away"
+    )
 
-    Each order is tried on the coarsest grid whose causes of errors together keep to it, and what is
-    expected of that grid is asked as of any other.
+
+def least_points(sent: Callable[[int], float], wanted: float, least: int) -> tuple[int, float]:
+    """Return the fewest points, from some on, that send back no more than is wanted, and how much.
+
+    Where none do, the most that there may be.
+
+    Args:
+        sent: function(points) -> relative error.
+        wanted: relative error.
+        least: points.
     """
-    spec = discretization.scenario.grid
-    refined = bool(discretization.scenario.grid.planes)
-    if expected.error > spec.accuracy or spec.stencil != "fitted" or refined:
+    few_points = points = least
+    few_error = error = sent(points)
+    while error > wanted:
+        if points == MOST_LAYER_POINTS:
+            return points, error
+        few_points = points
+        few_error = error
+        points = min(2 * points, MOST_LAYER_POINTS)
+        error = sent(points)
+    for _ in range(_SEARCHED):
+        if points <= few_points + 1 + few_points // _FEW:
+            break
+        # By the power of the points with which it falls between both.
+        share = math.log(few_error / wanted) / math.log(few_error / max(error, 1e-3 * wanted))
+        middle = round(few_points * (points / few_points) ** share)
+        middle = min(points - 1, max(few_points + 1, middle))
+        middle_error = sent(middle)
+        if middle_error <= wanted:
+            points = middle
+            error = middle_error
+        else:
+            few_points = middle
+            few_error = middle_error
+    return points, error
+
+
+def _on_its_grid(
+    discretization: Discretization, points: int, coarser: float, wanted: float
+) -> float | None:
+    """Return what layers send back on a grid that is prepared with them, if it is small."""
+    if discretization.grid.size / coarser**discretization.grid.dimensions > MOST_TRIED:
         return None
-    kept = mended(discretization, expected)
-    factors = {
-        order: coarsest(partial(all_causes_within, discretization, kept, order=order))
-        for order in _ORDER_COST
-    }
-    order = min(factors, key=lambda order: _work(discretization, order, factors[order]))
-    coarser = factors[order]
-    largest = max(discretization.waves.spacing)
-    for _ in range(TRIALS):
-        spacing = dividing(discretization, rounded_down(coarser * largest))
-        work = _work(discretization, order, spacing / largest)
-        points = discretization.grid.size * (largest / spacing) ** discretization.grid.dimensions
-        if work > _CHEAPER or not (discretization.earth.layered or points < MOST_TRIED):
-            return None
-        try:
-            scenario = of_spacing(discretization, spacing / largest).changed({"grid.order": order})
-            error = expected_error(discretize(scenario)).error
-        except SeismoError:
-            return None
-        if error <= spec.accuracy:
-            return CheaperGrid(order, spacing, work, error)
-        coarser *= _TOO_COARSE
-    return None
+    try:
+        scenario = of_spacing(discretization, coarser).changed({"boundaries.layer.points": points})
+        return sent_back(discretize(scenario), beside=wanted)
+    except SeismoError:
+        return None
 
 
-def _work(discretization: Discretization, order: int, coarser: float) -> float:
-    """Return the work of an order on a grid so many times as coarse, beside that of the run."""
-    current = discretization.stencil.order
-    now = _ORDER_COST.get(current, order_factor(current))
-    return _ORDER_COST[order] / now / coarser ** (discretization.grid.dimensions + 1)
+def _cost(discretization: Discretization, points: int, coarser: float) -> str:
+    """Name how much larger the grid is with so many points of layers, and such a spacing."""
+    grid = discretization.grid
+    added_points = points - discretization.scenario.boundaries.layer.points
+    times = 1.0
+    for n, low, high in zip(grid.points, grid.low, grid.high, strict=True):
+        if n > 1:
+            inside = (n - low - high) / coarser
+            faces = (low > 0) + (high > 0)
+            times *= (inside + low + high + added_points * faces) / n
+    if times <= _COSTLY:
+        return ""
+    if coarser == 1.0:
+        return f" ({_plain(times)} times as many points of the grid)"
+    return (
+        f" with that spacing (together {_plain(times)} times as many points of the grid, "
+        f"{_plain(times / coarser)} times the work)"
+    )
+
+
+def _plain(times: float) -> str:
+    """Format a factor to two digits, without an exponent."""
+    return f"{float(f'{times:.2g}'):.10g}"

@@ -33,7 +33,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seismo.runs.prediction.contacts.radiation import RadiatingSource
 from seismo.runs.prediction.contacts.scattering import (
     ContactStack,
     DiscreteStack,
@@ -41,7 +40,11 @@ from seismo.runs.prediction.contacts.scattering import (
     on_grid,
     slopes,
 )
-from seismo.runs.prediction.contacts.stack_network import LayerSection, StackNetwork
+from seismo.runs.prediction.contacts.stack_network import (
+    LayerSection,
+    RadiatingSource,
+    StackNetwork,
+)
 from seismo.solver.discretization import Discretization
 
 _PERIOD = 5.0  # exponent of the damping after which sums repeat

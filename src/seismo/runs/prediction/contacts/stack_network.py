@@ -2,6 +2,12 @@
 
 Each stack of a layered earth scatters what enters it by its matrix (`scattering`); layers carry
 what leaves one to the next, with exp(-a h) over a thickness h at the vertical slope a of a wave.
+
+In the vertical plane of a wave a force and a moment are sums of five unit sources (Aki & Richards
+2002, section 9.1), of forces along x and z, and of Mxx, Mxz and Mzz: amplitudes P and S of the
+waves that go down and, with the lower signs, up (vectors of `scattering`), times 2 rho s^2, are
+
+    P = (i k, -+a, k^2, +-2 i k a, -a^2) / a,     S = (-+i b, k, -+b k, -i (b^2 + k^2), +-k b) / b
 """
 
 from __future__ import annotations
@@ -12,9 +18,56 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo.equations.rock.plane_waves import Rock
-from seismo.runs.prediction.contacts.radiation import RadiatingSource
-from seismo.runs.prediction.contacts.scattering import ContactStack, DiscreteStack
+from seismo.runs.prediction.contacts.scattering import ContactStack, DiscreteStack, slopes
 from seismo.runs.prediction.contacts.scattering import vectors as waves_of
+
+
+@dataclass(frozen=True)
+class RadiatingSource:
+    """A source, in unit sources of each azimuthal order.
+
+    Attributes:
+        depth: m.
+        orders: azimuthal order of each column.
+        weights: of the unit sources, five for each column; P and S amplitudes of a plane wave.
+        growth: power of the frequency by which its motion grows far away.
+        dimensions: of the grid.
+        slowness: horizontal, in s/m, of a plane wave; None of other sources.
+    """
+
+    depth: float
+    orders: tuple[int, ...]
+    weights: tuple[tuple[float, ...], ...]
+    growth: float
+    dimensions: int
+    slowness: float | None = None
+
+    def amplitudes(self, rock: Rock, s: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what goes up and down (wave, kinds, column) in the layer of the source.
+
+        Args:
+            rock: of the layer.
+            s: (wave) 1/s.
+            k: (wave) wavenumbers in 1/m.
+        """
+        weights = np.array(self.weights).T
+        if self.slowness is not None:
+            kinds = 2 if rock.vs else 1
+            up = np.broadcast_to(weights[:kinds], (k.size, kinds, 1)).astype(complex)
+            return up, np.zeros_like(up)
+        up, down = (_unit_sources(rock, s, k, sign) @ weights for sign in (-1.0, 1.0))
+        return up, down
+
+
+def _unit_sources(rock: Rock, s: np.ndarray, k: np.ndarray, sign: float) -> np.ndarray:
+    """Return amplitudes (wave, kinds, 5) of the unit sources' waves that go down, or up."""
+    a, *shear = slopes(rock, s, k).T
+    kinds = [np.stack([1j * k, -sign * a, k**2, sign * 2j * k * a, -(a**2)], axis=-1) / a[:, None]]
+    for b in shear:
+        bend = -1j * (b**2 + k**2)
+        amplitudes = np.stack([-sign * 1j * b, k, -sign * b * k, bend, sign * k * b], axis=-1)
+        kinds.append(amplitudes / b[:, None])
+    return np.stack(kinds, axis=1) / (2.0 * rock.rho * s**2)[:, None, None]
 
 
 @dataclass(frozen=True)
