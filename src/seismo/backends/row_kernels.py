@@ -46,7 +46,7 @@ def unpack_rows(k, x0, x1, message, start, length, which, rows, *fields):
 
 
 def mirror(k, x0, x1, field, to_rows, from_rows, to_step, from_step, factor):
-    """Set points of a line of a field to `factor` times those of another, by their own steps."""
+    """Set points of a line to `factor` times those of another line, each with its own step."""
     # Image method: f(-z) = factor f(z), with factor -1 or 1 by the symmetry of the field.
     target_start = to_rows[k]
     source_start = from_rows[k]

@@ -1,4 +1,4 @@
-"""The wave equations, in folders of those that are alike, which declare all that they are.
+"""The wave equations, declared in folders by family.
 
 A wave equation is a table (fields, stages, coefficients) plus point formulas written on the
 operators of `seismo.backends.operators.cell`. Nothing else in seismo knows an equation.

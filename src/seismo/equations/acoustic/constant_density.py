@@ -14,7 +14,7 @@ two stretched first ones (Pasalic & McGarry 2010), whose flux memory is updated 
     w(n+1) = w(n) + c^2 dt^2 (xx + yy + zz),    p(n+1) = p(n) + w(n+1)
 
 Kept in few bits, p(n) - p(n-1) would be the small difference of two rounded numbers: an error e of
-one step would go on as n e. The increment has bits of its own, and an error of p stays as it is.
+a step would grow as n e. The increment has bits of its own, and an error of p stays as it is.
 `p_old` is where p(n+1) is written, for p(n) is read beside it by then; its values are not read.
 
 **Ground that slopes** takes the equation at first order in time. Second differences do not know of
@@ -202,7 +202,7 @@ DRIVES: dict[str, tuple[SourceTerm, ...]] = {
 
 
 def tables(axes: str, options: None) -> Physics:
-    """Return the table along some axes."""
+    """Return the table along `axes`."""
     return Physics(
         axes=axes,
         fields=(Field("p", "", "Pa"), Field("p_old", "", "Pa", previous_of="p")),
@@ -220,7 +220,7 @@ def tables(axes: str, options: None) -> Physics:
 
 
 def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
-    """Return the table of rock that attenuates along some axes."""
+    """Return the table of rock that attenuates along `axes`."""
     sources = {"pressure": [("curvature", lambda mean, dt: 1.0)]}
     return pressures_with_loss(
         tables(axes, None), options or UNKNOWN, lossy_pressure, "y_vp", sources
@@ -228,15 +228,15 @@ def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
 
 
 def energy(axes: str) -> tuple[StoredEnergy, ...]:
-    """Return what the pressure stores: p^2 / k."""
-    return (StoredEnergy("", lambda one, other, mean: one["p"] * other["p"] / mean("k")),)
+    """Return the energy of the pressure, p^2 / k."""
+    return (StoredEnergy("", lambda first, second, mean: first["p"] * second["p"] / mean("k")),)
 
 
 def _moduli(vp: np.ndarray) -> tuple[np.ndarray, ...]:
     # Density 1: c11 = c13 = c33 = c^2, c44 = 0.
-    one = np.ones_like(vp)
+    ones = np.ones_like(vp)
     none = np.zeros_like(vp)
-    return vp**2, vp**2, vp**2, none, one, one
+    return vp**2, vp**2, vp**2, none, ones, ones
 
 
 LAYERED = LayeredWaves(

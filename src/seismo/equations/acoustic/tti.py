@@ -18,19 +18,19 @@ with w = k (root H p + N r), and k, root, rest of `acoustic_vti`::
 
     p(n+1) = 2 p(n) - p(n-1) + root w + rest H p,    r(n+1) = 2 r(n) - r(n-1) + w
 
-First differences are centred on the nodes, so that N is minus the square of what p_n is made by.
+First differences are centred on the nodes, so that N is minus the square of the operator of p_n.
 The Laplacian is that of second differences, which is at least as large for every wavenumber
-(`seismo.grid.coefficients.centred_first`) and |n| <= 1: N and H are symmetric and negative whatever
-n does from one point to the next, and nothing grows if epsilon >= delta. Where the axis is upright
-all over, `acoustic_vti` takes its place, whose differences along z are compact.
+(`seismo.grid.coefficients.centred_first`) and |n| <= 1: N and H are symmetric and negative however
+n varies between points, and nothing grows if epsilon >= delta. Where the axis is upright all over,
+`acoustic_vti` takes its place, whose differences along z are compact.
 
 Beside waves of the first kind there are slow ones (`acoustic_vti`); in absorbing layers, where the
 axis is oblique, these would grow. Layers therefore have delta = epsilon, with which there are none:
 the medium turns to that over the first points of a layer, which damp nothing.
 
-Both p and r are continuous where the axis is oblique to a contact. Stresses of rocks of unlike
-epsilon or delta would not be, but for slow waves, which such a contact makes, shorter and shorter
-ones on finer grids: these parameters should change over some points.
+Both p and r are continuous where the axis is oblique to a contact. Stresses at a contact of unlike
+epsilon or delta are continuous only with slow waves, which become shorter on finer grids: these
+parameters should change over several points.
 
 Rock that attenuates remembers the curvatures H p and N r, as that of `acoustic_vti` does; slopes
 along the axis remember nothing. In absorbing layers it keeps its Q.
@@ -101,7 +101,7 @@ def pressures(cell):
 
 
 def lossy_pressures(cell):
-    """Advance both pressures by what lasts of H p and N r."""
+    """Advance both pressures by H p and N r less loss."""
     acoustic_vti.advance_with_loss(cell, curvatures)
 
 
@@ -117,7 +117,7 @@ def curvatures(cell):
 
 
 def coefficients(medium: dict, dt: float) -> dict:
-    """Return those of `acoustic_vti`, and n of the mean axis."""
+    """Return the coefficients of `acoustic_vti`, and n of the mean axis."""
     axes = {name: medium[name] for name in medium if name.startswith("axis_")}
     n = {f"n_{name[-1]}": _LENGTH * component for name, component in axes.items()}
     return acoustic_vti.coefficients(medium, dt) | n
@@ -141,7 +141,7 @@ def axis(medium: Mapping[str, float], dimensions: int) -> np.ndarray:
 
 
 def tables(axes: str, options: None) -> Physics:
-    """Return the table along some axes."""
+    """Return the table along `axes`."""
     upright = acoustic_vti.tables(axes, options)
     now = ("p", "r")
     before = ("p_old", "r_old")
@@ -171,7 +171,7 @@ def tables(axes: str, options: None) -> Physics:
 
 
 def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
-    """Return the table of rock that attenuates along some axes."""
+    """Return the table of rock that attenuates along `axes`."""
     return acoustic_vti.with_loss(tables(axes, None), lossy_pressures, options)
 
 

@@ -104,7 +104,7 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 
 def inertia(medium: dict, dt: float) -> dict:
-    """Return `rho` and those of the components / dt [kg/m^3]."""
+    """Return the densities `rho` and of the components, / dt [kg/m^3]."""
     return {name: densities / dt for name, densities in medium.items() if name.startswith("rho")}
 
 
@@ -116,14 +116,14 @@ def one_density(medium: dict) -> np.ndarray:
 
 
 def even_density(formula: Callable) -> IsotropicPlanes:
-    """Return what planes without contacts of unlike fluids have, from the formula of `rho`."""
+    """Return the density in planes without contacts of unlike fluids, from `rho`."""
     return IsotropicPlanes(
         formula, ("rho",), one_density, attrgetter("fluids_alike"), ("rho_x",), True
     )
 
 
 def lightness(mean: Callable, dt: float) -> np.ndarray:
-    """Return what a force [N] adds to a velocity along it: dt / rho [m^3/kg s]."""
+    """Return a force's factor for the velocity along it: dt / rho [m^3/kg s]."""
     return 1 / mean("rho", of_component=True)
 
 
@@ -146,7 +146,7 @@ def drives(axes: str) -> dict:
 
 
 def tables(axes: str, options: None) -> Physics:
-    """Return the table along some axes."""
+    """Return the table along `axes`."""
     v = tuple(f"v{a}" for a in axes)
     densities = tuple(f"rho_{a}" for a in axes)
     even = even_density(isotropic_velocity)
@@ -172,7 +172,7 @@ def tables(axes: str, options: None) -> Physics:
 
 
 def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
-    """Return the table of rock that attenuates along some axes."""
+    """Return the table of rock that attenuates along `axes`."""
     # Volume that comes out of a point is a strain of the fluid, and drives its memory, too.
     sources = {
         "pressure": [("volume", lambda mean, dt: -1.0 / (mean("rho") * dt))],
@@ -184,8 +184,8 @@ def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
 
 
 def energy(axes: str) -> tuple[StoredEnergy, ...]:
-    """Return what the pressure stores: p^2 / kappa."""
-    return (StoredEnergy("", lambda one, other, mean: one["p"] * other["p"] / mean("kappa")),)
+    """Return the energy of the pressure, p^2 / kappa."""
+    return (StoredEnergy("", lambda first, second, mean: first["p"] * second["p"] / mean("kappa")),)
 
 
 def _moduli(rho: np.ndarray, bulk: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -14,10 +14,10 @@ at t = n dt on the nodes::
 p, r [Pa], k = vp^2 dt^2 [m^2], root = sqrt(1 + 2 delta), rest = 2 (epsilon - delta) k [m^2]. So
 the matrix of the right side is k (root, 1)^T (root, 1) + rest (1, 0)^T (1, 0), positive however its
 numbers are rounded, and diag(H, Z) is negative: nothing grows if epsilon >= delta. Where they are
-equal p = root r, and an ellipse is what waves spread on; where both are 0 this is `acoustic`.
+equal p = root r, and wavefronts are ellipses; where both are 0 this is `acoustic`.
 
-Pressure is the mean stress. A source of volume, `pressure`, adds to strains what receivers of
-pressure weigh them by, so that both may change places; an explosion adds to both stresses.
+Pressure is the mean stress. A source of volume, `pressure`, adds to strains with the weights of
+pressure receivers, hence reciprocity; an explosion adds to both stresses.
 
 Where epsilon > delta sources also send waves of the second kind, S waves as it were: slow, the
 slowest of them shorter than any grid resolves. They are part of these equations. None come from
@@ -85,12 +85,12 @@ def pressures(cell):
 
 
 def lossy_pressures(cell):
-    """Advance both pressures by what lasts of H p and Z r."""
+    """Advance both pressures by H p and Z r less loss."""
     advance_with_loss(cell, curvatures)
 
 
 def advance_with_loss(cell, curvatures: Callable) -> None:
-    """Advance both pressures by curvatures(cell), those across and along the axis, less loss."""
+    """Advance both pressures by curvatures(cell) across and along the axis, less loss."""
     # H p and Z r, each less sum Y_l xi^l of its own memory.
     before = present(cell)
     y = cell["y"]
@@ -100,7 +100,7 @@ def advance_with_loss(cell, curvatures: Callable) -> None:
 
 
 def present(cell):
-    """Return p, r, those of a step before, k, root and rest; before layers store their memory."""
+    """Return p, r, their previous values, k, root and rest; before layers store their memory."""
     return [cell[name] for name in ("p", "r", "p_old", "r_old", "k", "root", "rest")]
 
 
@@ -116,7 +116,7 @@ def advance(cell, before, across, along):
     p, r, past_p, past_r, k, root, rest = before
     # The symmetric part w, common to both equations.
     w = k * (root * across + along)
-    # Leapfrog of both pressures, over those of a step before.
+    # Leapfrog of both pressures, overwriting the previous step's.
     cell.put("p_old", 2.0 * p - past_p + root * w + rest * across)
     cell.put("r_old", 2.0 * r - past_r + w)
 
@@ -147,12 +147,12 @@ def horizontal_velocity(samples: dict) -> np.ndarray:
 
 
 def _volume(share: float, mean, dt: float):
-    """Return what a source of volume adds to p [m^2]."""
+    """Return a volume source's factor for p [m^2]."""
     return mean("root") * _volume_down(share, mean, dt) + share * mean("rest")
 
 
 def _volume_down(share: float, mean, dt: float):
-    """Return what it adds to r [m^2]; so much of it is horizontal."""
+    """Return a volume source's factor for r [m^2]; `share` of it is horizontal."""
     return mean("k") * (share * mean("root") + 1.0 - share)
 
 
@@ -177,7 +177,7 @@ STABLE = Condition(
 
 
 def tables(axes: str, options: None) -> Physics:
-    """Return the table along some axes."""
+    """Return the table along `axes`."""
     share = 1.0 - 1.0 / len(axes)  # of the mean stress that p has
     now = ("p", "r")
     before = ("p_old", "r_old")
@@ -230,19 +230,19 @@ def with_loss(plain: Physics, update: Callable, options: Relaxation | None) -> P
 
 
 def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
-    """Return the table of rock that attenuates along some axes."""
+    """Return the table of rock that attenuates along `axes`."""
     return with_loss(tables(axes, None), lossy_pressures, options)
 
 
-def _stored(one, other, mean) -> np.ndarray:
+def _stored(first_state, second_state, mean) -> np.ndarray:
     k, root, rest = (mean(name) for name in ("k", "root", "rest"))
-    # r^2 / k + (p - root r)^2 / rest, which the two pressures keep as one does p^2 / k.
-    first, second = (state["p"] - root * state["r"] for state in (one, other))
-    return one["r"] * other["r"] / k + first * second / rest
+    # r^2 / k + (p - root r)^2 / rest, conserved as p^2 / k is in `acoustic`.
+    first, second = (state["p"] - root * state["r"] for state in (first_state, second_state))
+    return first_state["r"] * second_state["r"] / k + first * second / rest
 
 
 def energy(axes: str) -> tuple[StoredEnergy, ...]:
-    """Return what both pressures store."""
+    """Return the energy of both pressures."""
     return (StoredEnergy("", _stored),)
 
 

@@ -6,10 +6,11 @@ The discrete energy of rock of any anisotropy is, in the symbols of `seismo.equa
 
 With e such that it is least the nodes give K = a' c^-1 a - b back, at most the share k of all
 1 / c_I, k < 1 in any rock. In uniform rock P h has no more energy than h, and the sum is positive.
-But at a node of soft rock a row from much stiffer rock P weights by -1/16 what costs hardly any
-energy there, and gains from it: motion grows, for k = 0.1 from contrasts of about 1 : 1000 on.
+But at a node of soft rock P weights by -1/16 a row from much stiffer rock, where the strain stores
+hardly any energy, and energy is gained: motion grows, for k = 0.1 from contrasts of about 1 : 1000
+on.
 
-So what couples a shear strain at a node is taken s times: c_nI s_I, c_IJ s_I s_J, of which the
+So the couplings of a shear strain at a node are scaled by s: c_nI s_I, c_IJ s_I s_J, of which the
 nodes give back k s_I^2 / c_I. With q = 1 / c_I, of half points the mean of four nodes::
 
     m = least q of the half points that P takes at a node
@@ -54,22 +55,22 @@ def weakened(medium: Mapping[str, np.ndarray], along: Mapping[str, Midpoints]) -
     factors = {pair: _factor(medium, share, along, pair) for pair in shear}
     changed = dict(medium)
     for pair in shear:
-        # v_I of shear strains goes with what couples them.
+        # v_I of shear strains is scaled as their couplings.
         root = named("root", pair)
         if root in medium:
             changed[root] = medium[root] * factors[pair]
         for a in axes:
             name = named("c", a, pair)
             changed[name] = medium[name] * factors[pair]
-    for one, other in combinations_with_replacement(shear, 2):
-        if one != other:
-            name = named("c", one, other)
-            changed[name] = medium[name] * factors[one] * factors[other]
+    for first, second in combinations_with_replacement(shear, 2):
+        if first != second:
+            name = named("c", first, second)
+            changed[name] = medium[name] * factors[first] * factors[second]
     return changed
 
 
 def _in_slabs(medium: Mapping[str, np.ndarray], axes: str) -> np.ndarray:
-    """Return `coupled_share`, of some planes z at a time: it takes 40 numbers for each node."""
+    """Return `coupled_share`, by slabs of planes z: it takes 40 numbers for each node."""
     planes = len(medium["c11"])
     count = max(1, _SLAB * planes // medium["c11"].size)
     stiffness = {name: array for name, array in medium.items() if name[0] == "c"}
@@ -104,7 +105,7 @@ def coupled_share(medium: Mapping[str, np.ndarray], axes: str) -> np.ndarray:
 
 
 def _least_eigenvalue(m: Mapping[tuple[str, str], np.ndarray], rows: list[str]) -> np.ndarray:
-    """Return the least eigenvalue of symmetric matrices of one row, or of three."""
+    """Return the least eigenvalue of symmetric matrices of size 1 or 3."""
     if len(rows) == 1:
         return m[rows[0], rows[0]]
     a, b, c = rows
@@ -134,7 +135,7 @@ def _factor(
 
     q = 1.0 / np.maximum(medium[named("c", pair, pair)], _LEAST_SHEAR)
     halves = each(Midpoints.mean, q)
-    # f, what is allowed everywhere, and the rest of k q.
+    # f, the share allowed everywhere, and the rest of k q.
     bounded = np.clip(share, 0.0, _MOST) * np.minimum(q, each(Midpoints.least, halves))
     wanted = np.maximum(share, 0.0) * q
     rest = wanted - bounded

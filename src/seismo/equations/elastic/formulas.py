@@ -1,6 +1,6 @@
-"""Updates of velocities and stresses, one text for space and for P-SV waves in a plane.
+"""Updates of velocities and stresses, the same for space and for P-SV waves in a plane.
 
-Symbols are those of `seismo.equations.elastic.isotropic`. Coefficients of planes that no contact
+Symbols as in `seismo.equations.elastic.isotropic`. Coefficients of planes that no contact
 cuts, where one rock fills the cells, are `rho`, `c11` and `q` alone (the functions
 `isotropic_...`).
 """
@@ -68,9 +68,9 @@ def stress(cell):
 def normal_changes(cell, strains: dict) -> dict:
     """Return sum over m of c_nm e_m by n, the normal stresses of normal strains.
 
-    They are c div v, with one of the constants, and what the others differ by: a fluid's constants
-    are one number, and its stresses stay equal to the last bit. Else they would part by rounding
-    and turn the fluid, which nothing holds.
+    They are c div v, with one of the constants, plus terms of the constants' differences: a fluid's
+    constants are equal, and its stresses stay equal to the last bit. Else they would part by
+    rounding and turn the fluid, which nothing holds.
     """
     axes = sorted(strains)
     common = cell[named("c", axes[0], axes[-1])]
@@ -109,7 +109,7 @@ def _shear(cell, a: str, b: str, compliance) -> None:
 
 
 def surface(cell):
-    """Szz = 0 on a free surface; s_aa gives back what a nonzero szz added, c13 / c33 szz."""
+    """Szz = 0 on a free surface; s_aa loses the contribution c13 / c33 szz of a nonzero szz."""
     excess = cell["szz"]
     c33 = cell["c33"]
     # s_aa loses c13 / c33 szz = szz - (c33 - c13) / c33 szz; in a fluid all of szz.

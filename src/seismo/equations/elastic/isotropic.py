@@ -4,7 +4,7 @@
 
 The rock is isotropic, a fluid where vs = 0. A cell that a contact cuts is not: seen from a longer
 wave it is transversely isotropic about z (Backus 1962), so the stiffness is c11, c13, c33, c44,
-c66, which for one rock are c11 = c33 = lambda + 2 mu, c13 = lambda, c44 = c66 = mu.
+c66, which for a single rock are c11 = c33 = lambda + 2 mu, c13 = lambda, c44 = c66 = mu.
 
 Staggering of Virieux (1986), Levander (1988), Graves (1996): normal stresses on the nodes; v_i
 half a cell further along i; s_ij half a cell further along i and j. Stresses at t = n dt,
@@ -16,11 +16,11 @@ c13, c33 and `q66` are kept for the other planes alone, and stand `packed` numbe
 `rho_x`, `rho_y`, `rho_z` for planes where fluids of unlike density meet: they slip, and have a
 density for each component (`seismo.model.effective.density`).
 
-On the row of a free surface szz vanishes: `surface` takes from sxx (and syy) what a nonzero szz
-would have added, c13 / c33 szz, whatever d_z v_z was. In a fluid that is all of it to the last bit:
-all normal stresses are changed by one number there, and by differences of stiffnesses that are
-zero. What rounding left behind would push the water for ever. So would normal stresses that differ
-by the rounding of a fused product: what is common to all of them is `rounded` first.
+On the row of a free surface szz vanishes: `surface` subtracts from sxx (and syy) the contribution
+of a nonzero szz, c13 / c33 szz, whatever d_z v_z was. In a fluid that is all of it to the last bit:
+all normal stresses change equally there, as the differences of stiffnesses are zero. What rounding
+left behind would push the water for ever. So would normal stresses that differ by the rounding of a
+fused product: their common part is `rounded` first.
 
 Stresses store the energy s : C^-1 : s / 2, on the points where they stand (`energy`). Normal
 stresses do not depend on shear strains here: their part is a form of the matrix between normal
@@ -37,7 +37,7 @@ Thomsen's parameters (`seismo.equations.rock.rock_parameters`)::
 
 Planes z of isotropic rock alone keep two stiffnesses, as above; all others keep the five. An
 upright contact with a fluid, or one that dips, acts by pressure alone (`c33`), as between isotropic
-media. The moment of a source of volume, c11 times that, is the one of waves along the layers.
+media. The moment of a source of volume, c11 times that, is that of waves along the layers.
 """
 
 from __future__ import annotations
@@ -96,17 +96,17 @@ def stored(
         compliance: function(pair of axes) -> coefficient of that shear stress, over dt.
     """
 
-    def normal(one, other, mean: Mean) -> np.ndarray:
+    def normal(first, second, mean: Mean) -> np.ndarray:
         # s_aa (C^-1)_ab s_bb, the matrix behind the axes of the grid.
         matrix = np.moveaxis(np.array(stiffness(mean)), (0, 1), (-2, -1))
         row, column = (
-            np.stack([state[f"s{a}{a}"] for a in axes], -1)[..., None] for state in (one, other)
+            np.stack([state[f"s{a}{a}"] for a in axes], -1)[..., None] for state in (first, second)
         )
         return np.sum(row * np.linalg.solve(matrix, column), axis=(-2, -1))
 
-    def shear(pair: str, one, other, mean: Mean) -> np.ndarray:
+    def shear(pair: str, first, second, mean: Mean) -> np.ndarray:
         # s_ab^2 / c_I
-        return one[f"s{pair}"] * other[f"s{pair}"] * mean(compliance(pair))
+        return first[f"s{pair}"] * second[f"s{pair}"] * mean(compliance(pair))
 
     return (
         StoredEnergy("", normal),
@@ -115,7 +115,7 @@ def stored(
 
 
 def energy(axes: str) -> tuple[StoredEnergy, ...]:
-    """Return what stresses store in rock that is isotropic or transversely isotropic about z."""
+    """Return the energy of stresses in rock that is isotropic or transversely isotropic about z."""
     return stored(axes, partial(_stiffness, axes), lambda pair: "q66" if pair == "xy" else "q")
 
 
@@ -161,8 +161,8 @@ def coefficients(medium: dict, dt: float) -> dict:
     """Return densities / dt, the stiffnesses times dt, and their inverses `q` and `q66`.
 
     Args:
-        medium: `rho` and those of the components [kg/m^3], `c11`, `c13`, `c33`, `c44` and in 3-D
-            `c66` [Pa].
+        medium: densities `rho` and of the components [kg/m^3], `c11`, `c13`, `c33`, `c44` and in
+            3-D `c66` [Pa].
         dt: time step [s].
     """
     # Inverse shear moduli: mu = 0 of a fluid becomes a mu that is negligible, but no infinity.
@@ -175,7 +175,7 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 
 def one_rock(medium: dict) -> np.ndarray:
-    """Return where one rock fills a cell, so that c11 and the shear stiffness tell all."""
+    """Return where one rock fills a cell, so that c11 and the shear stiffness suffice."""
     c11 = medium["c11"]
     mu = medium["c44"]
     # Isotropy: c33 = c11, c13 = lambda = c11 - 2 mu, c66 = c44 = mu.
@@ -251,7 +251,7 @@ def drives(axes: str) -> dict:
 
 
 def strain_responses(axes: str, medium: dict) -> dict[str, dict[str, np.ndarray]]:
-    """Return what strains add to stresses (`Physics.strain_responses`).
+    """Return the stresses' responses to strains (`Physics.strain_responses`).
 
     Args:
         axes: "xz" or "xyz".
@@ -271,7 +271,7 @@ def strain_responses(axes: str, medium: dict) -> dict[str, dict[str, np.ndarray]
 
 
 def tables(axes: str, options: None) -> Physics:
-    """Return the table along some axes: in 2-D that of P-SV waves."""
+    """Return the table along `axes`: in 2-D of P-SV waves."""
     v = [f"v{a}" for a in axes]
     normal = [f"s{a}{a}" for a in axes]
     shear = [f"s{p}" for p in formulas.pairs(axes)]
@@ -362,7 +362,7 @@ def isotropic_throughout(extremes) -> bool:
 
 
 def _like(vp, vs, rho, epsilon, delta, gamma):
-    """Return the isotropic vp, vs, rho whose contacts tell what those of VTI rocks err, roughly."""
+    """Return the isotropic vp, vs, rho whose contacts err about as much as those of VTI rocks."""
     # c33 (1 + epsilon) is the mean of c33 and c11 = c33 (1 + 2 epsilon).
     return max(vp * (1.0 + epsilon) ** 0.5, 1.2 * vs), vs, rho
 
@@ -372,7 +372,7 @@ def _plain(vp, vs, rho):
 
 
 def _of_rocks(stage: Stage) -> Stage:
-    """Return a stage of the elastic equation whose even planes are those of isotropic rock."""
+    """Return a stage of the elastic equation whose even planes hold isotropic rock."""
     if stage.even is None or stage.even.of_density:
         return stage
     # Two stiffnesses, c11 and c44, tell a plane of isotropic rock only.
@@ -394,7 +394,7 @@ def of_rocks(table: Physics) -> Physics:
 
 
 def vti_tables(axes: str, options: None) -> Physics:
-    """Return the table along some axes: in 2-D that of P-SV waves."""
+    """Return the table along `axes`: in 2-D of P-SV waves."""
     return of_rocks(tables(axes, options))
 
 

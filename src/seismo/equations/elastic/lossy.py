@@ -1,25 +1,24 @@
 """Elastic isotropic waves in rock that attenuates: velocity, stress and memory variables.
 
-    rho dv_i/dt = d_j s_ij,    ds_ij/dt = c_ijkl d_k v_l less what the medium remembers
+    rho dv_i/dt = d_j s_ij,    ds_ij/dt = c_ijkl d_k v_l less memory terms
 
 2-D (P-SV) and 3-D, in place of `seismo.equations.elastic.isotropic`, whose grid, density, effective
 media and free surface it has, where the model gives qp or qs. P moduli relax with the weights of P
-waves, shear moduli with those of S waves (`seismo.equations.framework.memory_variables`).
+waves, shear moduli with weights of S waves (`seismo.equations.framework.memory_variables`).
 
 Model arrays stand on the nodes: unrelaxed c11 dt, c33 dt, `common` = sqrt(c11 c33) dt, `slack` =
-`common` - c13 dt, which is 2 mu dt in one rock and 0 in a fluid, `q` = 1 / (c44 dt), `q66` = 1 /
-(c66 dt); and the numbers y of their losses: `y11`, `y33`, `y_slack`, `qy` = q times that of c44,
+`common` - c13 dt, which is 2 mu dt in a single rock and 0 in a fluid, `q` = 1 / (c44 dt), `q66` = 1
+/ (c66 dt); and the numbers y of their losses: `y11`, `y33`, `y_slack`, `qy` = q times that of c44,
 `qy66`. In a cell that a contact cuts they are exact to first order in 1/Q
 (`seismo.model.effective.averaging`). Where none cuts, c11, q, y11 and qy tell all. Each shear
-modulus acts on its strain rate less what the memory of that lacks, mu (e - sum Y_l xi^l); formulas
-are one text for space and for P-SV waves in a plane.
+modulus acts on its strain rate less its memory, mu (e - sum Y_l xi^l); formulas are the same for
+space and for P-SV waves in a plane.
 
 **VTI rock** has the same equations, fields and formulas, with the rocks of
 `seismo.equations.elastic.isotropic`: c11 and c33 relax with the weights of P waves, c44 and c66
 with those of S waves, and c13 = sqrt(c11 c33) - `slack` with both
-(`seismo.equations.rock.anisotropic_loss`, which tells what quality factors waves then have by
-direction). Where the model gives qp or qs beside epsilon, delta or gamma, or the five constants
-that stand for them.
+(`seismo.equations.rock.anisotropic_loss`, with the quality factors of waves by direction). Where
+the model gives qp or qs beside epsilon, delta or gamma, or the five constants that stand for them.
 """
 
 from __future__ import annotations
@@ -143,7 +142,7 @@ def _normal_stresses(cell) -> dict:
 
 
 def _normal_strains(cell) -> tuple[dict, dict]:
-    """Return the normal strain rates and what is remembered of them."""
+    """Return the normal strain rates and their memory terms."""
     strain = {a: cell.d(a, f"v{a}") for a in cell.axes}
     memory = remember(cell, {a + a: rate for a, rate in strain.items()})
     return strain, {a: memory[a + a] for a in strain}
@@ -168,7 +167,7 @@ def _shear_stresses(cell, arrays: dict) -> None:
 
 
 def moduli_at_once(cell):
-    """Return c33, g and d of a strain within one step: c (1 - sum Y_l b_l / 2)."""
+    """Return c33, g and d of a strain within a step: c (1 - sum Y_l b_l / 2)."""
     c33 = cell["c33"] * (1.0 - at_once(cell, "p", cell["y33"]))
     common = cell["common"] * (1.0 - at_once(cell, "p", _y_common(cell)))
     slack = cell["slack"] * (1.0 - at_once(cell, "s", cell["y_slack"]))
@@ -194,7 +193,7 @@ def free_surface(cell):
 def moduli(
     coefficients: Mapping[str, np.ndarray], numbers: Mapping[str, float]
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return c33 dt of nodes, and the shear moduli times dt between them, as in one step."""
+    """Return c33 dt of nodes, and the shear moduli times dt between them, within a step."""
     arrays = CellArrays(dict(coefficients), dict(numbers))
     c33, *_ = moduli_at_once(arrays)
     shear_moduli = {}
@@ -221,11 +220,11 @@ def coefficients(medium: dict, dt: float) -> dict:
     """Return the arrays that formulas take; see above.
 
     Args:
-        medium: those of `seismo.equations.elastic.isotropic`, and `y_c11`, ... of its stiffnesses.
+        medium: as in `seismo.equations.elastic.isotropic`, and `y_c11`, ... of its stiffnesses.
         dt: time step [s].
     """
     named = isotropic.coefficients(medium, dt)
-    # Common P modulus g = sqrt(c11 c33) and d = g - c13, which is 2 mu in one rock.
+    # Common P modulus g = sqrt(c11 c33) and d = g - c13, which is 2 mu in a single rock.
     named["common"] = np.sqrt(named["c11"] * named["c33"])
     named["slack"] = named["common"] - named.pop("c13")
     # y of each modulus; q y of shear moduli, whose harmonic mean weights y with 1 / mu.
@@ -237,7 +236,7 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 
 def one_rock(medium: dict) -> np.ndarray:
-    """Return where one rock fills a cell, so that y of c11 and of the shear modulus tell all."""
+    """Return where one rock fills a cell, so that y of c11 and of the shear modulus suffice."""
     # One rock: both P moduli lose alike, and so do both shear moduli.
     close = partial(np.isclose, rtol=1e-6, atol=1e-9)
     alike = close(medium["y_c33"], medium["y_c11"]) & close(medium["y_slack"], medium["y_c44"])
@@ -245,12 +244,12 @@ def one_rock(medium: dict) -> np.ndarray:
 
 
 def strain_responses(axes: str, relaxation: Relaxation, medium: dict) -> dict:
-    """Return what strains add to stresses and memory within a step (`Physics.strain_responses`).
+    """Return responses of stresses and memory to strains in a step (`Physics.strain_responses`).
 
     Args:
         axes: "xz" or "xyz".
         relaxation: the mechanisms of a run.
-        medium: what `coefficients` takes (rows), on node rows.
+        medium: as for `coefficients` (rows), on node rows.
     """
     numbers = numbers_of(relaxation, "ps")
     c33, common, slack = moduli_at_once(CellArrays(coefficients(medium, 1.0), numbers))
@@ -268,7 +267,7 @@ def strain_responses(axes: str, relaxation: Relaxation, medium: dict) -> dict:
 
 
 def drives(axes: str, relaxation: Relaxation) -> dict:
-    """Name the sources; what depends on c11 feels its loss."""
+    """Name the sources; strengths that depend on c11 feel its loss."""
     # Sources of stress c11 q relax as c11 does.
     named = isotropic.drives(axes)
 
@@ -282,7 +281,7 @@ def drives(axes: str, relaxation: Relaxation) -> dict:
 
 
 def tables(axes: str, options: Relaxation | None) -> Physics:
-    """Return the table along some axes: in 2-D that of P-SV waves."""
+    """Return the table along `axes`: in 2-D of P-SV waves."""
     relaxation = options or UNKNOWN
     plain = isotropic.tables(axes, None)
     _, hooke, surface = plain.stages
@@ -320,7 +319,7 @@ EQUATION = isotropic.EQUATION.attenuating(
 
 
 def vti_tables(axes: str, options: Relaxation | None) -> Physics:
-    """Return the table along some axes: in 2-D that of P-SV waves."""
+    """Return the table along `axes`: in 2-D of P-SV waves."""
     table = isotropic.of_rocks(tables(axes, options))
     # Least qp for the qs of each rock, so that every strain loses energy.
     share = partial(shear_share, dimensions=len(axes))

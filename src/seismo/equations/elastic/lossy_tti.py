@@ -1,10 +1,10 @@
 """Elastic waves in transversely isotropic rock whose axis is tilted (TTI) and which attenuates.
 
-Fields, interpolation and contacts are those of `seismo.equations.elastic.tti`, where the model
-gives qp or qs besides. With the ratios p and s of complex moduli to unrelaxed ones the stiffness is
-s C + (p - s) v v^T, v the roots of P moduli (`seismo.equations.rock.anisotropic_loss`): S waves
-lose in the proportion of C, and what v projects of a strain loses as P waves do. With the sums Z_l
-of old and new memory variables and Y_l / 2 of both (`seismo.equations.framework.memory_variables`),
+Fields, interpolation and contacts as in `seismo.equations.elastic.tti`, where the model gives qp or
+qs besides. With the ratios p and s of complex moduli to unrelaxed ones the stiffness is s C + (p -
+s) v v^T, v the roots of P moduli (`seismo.equations.rock.anisotropic_loss`): S waves lose in the
+proportion of C, and the projection of a strain on v loses as P waves do. With the sums Z_l of old
+and new memory variables and Y_l / 2 of both (`seismo.equations.framework.memory_variables`),
 for normal strains e_n and shear strains g_I::
 
     L_K = sum over l of Ys_l Z_Kl / 2,                             of every strain K
@@ -15,13 +15,13 @@ for normal strains e_n and shear strains g_I::
     t_I  = [sum of c_nI (e_n - L_n) + sum of c_IJ (G_J - L_J) - v_I D] / c_I,  J not I
     s_I += c_I (g_I - L_I') + c_I P' t_I
 
-with memory variables of e_n and G_I on the nodes, and of g_I, which L_I' is of, beside them. So
-what strains lose is, as their energy, a symmetric form of e_n, P h_I and g_I, and not negative
-where the rocks' own is not.
+with memory variables of e_n and G_I on the nodes, and of g_I, which L_I' is of, beside them. So the
+loss of strains is, as their energy, a symmetric form of e_n, P h_I and g_I, and not negative where
+the rocks' own is not.
 
-Numbers y of P and of S moduli, `y_p` and `y_s`, are those of cells whose dilation and distortion
-lose as they do (`seismo.model.effective.averaging`); beside nodes y of c_I is the mean weighted
-with 1 / c_I, as in `seismo.equations.elastic.lossy`. In a cell that a contact cuts they and v stand
+Numbers y of P and of S moduli, `y_p` and `y_s`, are of cells whose dilation and distortion lose
+alike (`seismo.model.effective.averaging`); beside nodes y of c_I is the mean weighted with 1 / c_I,
+as in `seismo.equations.elastic.lossy`. In a cell that a contact cuts they and v stand
 for the loss of all constants, which is exact for shear across flat layers, and else approximate.
 
 **Rock of 21 constants** has the same equations, fields, stages and formulas: the stiffness relaxes
@@ -30,7 +30,7 @@ of the rock the roots of c11, c22, c33 for xx, yy, zz, and 0 for shear strains
 (`seismo.equations.rock.anisotropic_loss`). So P waves along these axes have qp in orthorhombic
 rock, and S waves along them qs. Rocks are given by Thomsen's or Tsvankin's parameters, or by
 elastic constants (`seismo.equations.rock.rock_parameters`), where the model gives qp or qs besides;
-constants are those at the frequency that velocities would be of.
+constants hold at the reference frequency of velocities.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def on_node(pair: str) -> str:
 
 
 def node(cell):
-    """Update the normal stresses, and the coupling t on the nodes, less what is remembered.
+    """Update the normal stresses, and the coupling t on the nodes, less their memory.
 
     s_nn += sum over m of c_nm (e_m - L_m) + sum over I of a_nI (P h_I - c_I L_I) - v_n D,
     t_I = sum over n of a_nI (e_n - L_n) + sum over J of b_IJ (P h_J - c_J L_J) - v_I / c_I D.
@@ -93,7 +93,7 @@ def node(cell):
     rates = {a + a: strains[a] for a in axes}
     rates |= {on_node(pair): _shear_strain(stresses[pair], compliance[pair]) for pair in shear}
     memory = dict(zip((*axes, *shear), remember(cell, rates).values(), strict=True))
-    # D: what P moduli lose beyond S moduli, of the strain that v projects.
+    # D: excess loss of P moduli over S moduli, of the strain that v projects.
     excess = _excess(cell, _projected(cell, memory))
     # e_n - L_n and P h_I - c_I L_I: S moduli lose in the proportion of the stiffness.
     y = cell["y_s"]
@@ -131,7 +131,7 @@ def _projected(cell, memory: dict) -> list:
 
 
 def _excess(cell, memory: list):
-    """Return the loss of P moduli less that of S moduli, of one strain."""
+    """Return the loss of P moduli less that of S moduli, of a strain."""
     return loss(cell, "p", cell["y_p"], memory) - loss(cell, "s", cell["y_s"], memory)
 
 
@@ -152,7 +152,7 @@ def shear(cell):
 
 
 def shares_at_once(cell):
-    """Return the shares of C, and lost of v v^T, in the stiffness of a strain within one step."""
+    """Return the shares of C, and lost of v v^T, in the stiffness of a strain within a step."""
     kept = 1.0 - at_once(cell, "s", cell["y_s"])
     lost = at_once(cell, "p", cell["y_p"]) - at_once(cell, "s", cell["y_s"])
     return kept, lost
@@ -186,7 +186,7 @@ _LEAST_DISTORTION = 1e-9  # of the dilation's modulus, below which a medium is a
 
 
 def losses(medium: dict) -> tuple[np.ndarray, np.ndarray]:
-    """Return y of P and of S moduli, of which the dilation and the distortion lose what they do.
+    """Return y of P and of S moduli from the loss of dilation and distortion.
 
     With the sums a and b of constants they have a y_a = y_s a + (y_p - y_s) q_a, where q_a is a of
     v v^T in place of C, and so has b.
@@ -224,8 +224,8 @@ def coefficients(medium: dict, dt: float) -> dict:
     """Return those of TTI rock without loss, and the roots v, y of nodes, and 1 / (c_I dt) y_I.
 
     Args:
-        medium: `rho` and those of the components [kg/m^3], constants c11 ... c66 [Pa], root1 ...
-            [sqrt(Pa)], and `y_...` of shear stiffnesses, dilation and distortion.
+        medium: densities `rho` and of the components [kg/m^3], constants c11 ... c66 [Pa], root1
+            ... [sqrt(Pa)], and `y_...` of shear stiffnesses, dilation and distortion.
         dt: time step [s].
     """
     arrays = elastic_tti.coefficients(medium, dt)
@@ -243,14 +243,14 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 
 def strain_responses(axes: str, relaxation: Relaxation, medium: dict) -> dict:
-    """Return what strains add to fields within a step in upright rock.
+    """Return the fields' responses to strains within a step in upright rock.
 
     What shear strains add goes through h_I, which memory variables remember later in the step.
 
     Args:
         axes: "xz" or "xyz".
         relaxation: the mechanisms of a run.
-        medium: what `coefficients` takes (rows), on node rows.
+        medium: as for `coefficients` (rows), on node rows.
     """
     arrays = coefficients(medium, 1.0)
     kept, lost = shares_at_once(CellArrays(arrays, numbers_of(relaxation, "ps")))
@@ -277,7 +277,7 @@ def _share(relaxation: Relaxation) -> Callable:
 
 
 def tables(axes: str, options: Relaxation | None) -> Physics:
-    """Return the table along some axes: in 2-D that of P-SV waves."""
+    """Return the table along `axes`: in 2-D of P-SV waves."""
     relaxation = options or UNKNOWN
     plain = elastic_tti.tables(axes, None)
     _, _, node_stage, surface_stage, beside = plain.stages
@@ -311,7 +311,8 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
         # Least qp for the qs of each rock, so that every strain loses energy.
         derived={**plain.derived, SHEAR_SHARE: partial(shear_share, dimensions=len(axes))},
         strain_responses=partial(strain_responses, axes, relaxation),
-        # A mirror turns roots of shear strains, as it does what couples them to normal ones.
+        # A mirror changes the sign of roots of shear strains, as of their couplings to normal
+        # strains.
         odd={
             axis: (*names, *(named("root", pair) for pair in shear_pairs if axis in pair))
             for axis, names in plain.odd.items()
@@ -323,7 +324,7 @@ EQUATION = elastic_tti.EQUATION.attenuating("viscoelastic_tti", tables, QP, QS)
 
 
 def triclinic_tables(axes: str, options: Relaxation | None) -> Physics:
-    """Return the table along some axes: in 2-D that of P-SV waves."""
+    """Return the table along `axes`: in 2-D of P-SV waves."""
     return replace(
         # All 21 constants relax as those of TTI rock do, the rocks are given otherwise.
         tables(axes, options),

@@ -1,4 +1,4 @@
-"""Elastic waves in orthorhombic rock whose planes of symmetry are those of the axes.
+"""Elastic waves in orthorhombic rock whose planes of symmetry are normal to the axes.
 
 Hooke's law has nine constants, and normal stresses do not depend on shear strains::
 
@@ -9,12 +9,12 @@ Hooke's law has nine constants, and normal stresses do not depend on shear strai
 Rocks are given by vp, vs and Tsvankin's (1997) parameters, or by these constants
 (`seismo.equations.rock.rock_parameters`); VTI and isotropic rocks may lie beside them. Fields stand
 where they do in `seismo.equations.elastic.isotropic`; shear stiffnesses are harmonic means of four
-nodes, as there, those of cells that contacts cut are the means of Schoenberg & Muir
+nodes, as there; in cells that contacts cut they are the means of Schoenberg & Muir
 (`seismo.model.effective.tilted_stiffness`), whose couplings of normal and shear strains at contacts
 that dip are neglected. In 2-D the waves are those of VTI rock with the constants c11, c13, c33,
 c55.
 
-Formulas are one text for space and for a plane. `pairs` of axes name shear components.
+Formulas are the same for space and for a plane. `pairs` of axes name shear components.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from seismo.equations.rock.elastic_constants import named
 
 
 def tables(axes: str, options: None) -> Physics:
-    """Return the table along some axes: in 2-D that of P-SV waves."""
+    """Return the table along `axes`: in 2-D of P-SV waves."""
     table = isotropic.tables(axes, None)
     components = pairs(axes)
     momentum = table.stages[0]
@@ -77,7 +77,7 @@ def tables(axes: str, options: None) -> Physics:
 
 
 def energy(axes: str) -> tuple[StoredEnergy, ...]:
-    """Return what the stresses store."""
+    """Return the energy of the stresses."""
     return stored(
         axes,
         lambda mean: [[mean(named("c", a, b)) for b in axes] for a in axes],
@@ -130,7 +130,7 @@ def stress(cell):
 
 
 def surface(cell):
-    """Szz = 0 on a free surface; s_aa gives back what a nonzero szz added, c_az / c33 szz."""
+    """Szz = 0 on a free surface; s_aa loses the contribution c_az / c33 szz of a nonzero szz."""
     excess = cell["szz"]
     # Excess strain e_z = szz / c33, that would have made szz of the step.
     strain = excess / cell["c33"]

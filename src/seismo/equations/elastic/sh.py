@@ -17,12 +17,12 @@ earlier.
 
 where vs is that along the axis (Thomsen 1986); c44 and c66 may be given, too, of any rock whose
 motion along y is not coupled to other motion in the plane of x and z. Wavefronts are ellipses.
-Planes z of isotropic rock alone keep one modulus, all others both.
+Planes z of isotropic rock alone keep a single modulus, all others both.
 
 **Rock that attenuates**, where the model gives qs, has the same grid, density and effective media
 (`seismo.equations.framework.memory_variables`)::
 
-    ds/dt = mu (d vy less what its memory lacks)
+    ds/dt = mu (d vy less its memory)
 
 On the nodes stand unrelaxed `q_xy` and `q`, and `qy_xy`, `qy`: these times the numbers y of the
 moduli. c66 and c44 of VTI rock both relax with the weights of S waves: the quality factor is qs in
@@ -84,7 +84,7 @@ def stress(cell):
 
 
 def isotropic_stress(cell):
-    """Hooke's law where both stresses have one modulus."""
+    """Hooke's law where both stresses have the same modulus."""
     q = cell["q"]
     _shear(cell, "x", "sxy", q + cell.next("q", "x"))
     _shear(cell, "z", "syz", q + cell.next("q", "z"))
@@ -103,7 +103,7 @@ def lossy_stress(cell):
 
 
 def isotropic_lossy_stress(cell):
-    """Hooke's law where both stresses have one modulus, and the memory of both strains."""
+    """Hooke's law where both stresses have the same modulus, and the memory of both strains."""
     _lossy_shear(cell, "x", "xy", "q", "qy")
     _lossy_shear(cell, "z", "yz", "q", "qy")
 
@@ -133,7 +133,7 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 
 def one_modulus(medium: dict) -> np.ndarray:
-    """Return where both stresses have one modulus."""
+    """Return where both stresses have the same modulus."""
     return np.isclose(medium["mu_xy"], medium["mu_yz"], rtol=1e-9, atol=0.0)
 
 
@@ -147,7 +147,7 @@ def lossy_coefficients(medium: dict, dt: float) -> dict:
 
 
 def one_lossy_modulus(medium: dict) -> np.ndarray:
-    """Return where both stresses have one modulus and one y."""
+    """Return where both stresses have the same modulus and y."""
     alike = np.isclose(medium["y_mu_xy"], medium["y_mu_yz"], rtol=1e-6, atol=1e-9)
     return one_modulus(medium) & alike
 
@@ -211,10 +211,10 @@ def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
 
 
 def energy(axes: str) -> tuple[StoredEnergy, ...]:
-    """Return what the stresses store: s^2 / mu."""
+    """Return the energy of the stresses, s^2 / mu."""
     return (
-        StoredEnergy("x", lambda one, other, mean: one["sxy"] * other["sxy"] * mean("q_xy")),
-        StoredEnergy("z", lambda one, other, mean: one["syz"] * other["syz"] * mean("q")),
+        StoredEnergy("x", lambda first, second, mean: first["sxy"] * second["sxy"] * mean("q_xy")),
+        StoredEnergy("z", lambda first, second, mean: first["syz"] * second["syz"] * mean("q")),
     )
 
 
@@ -224,7 +224,7 @@ def _moduli(rho: np.ndarray, mu_xy: np.ndarray, mu_yz: np.ndarray) -> tuple[np.n
     return bulk, bulk, bulk, np.zeros_like(bulk), 1.0 / mu_xy, 1.0 / mu_yz
 
 
-# SH waves are those of the pressure in a fluid of density 1 / mu and bulk modulus 1 / rho.
+# SH waves behave as the pressure in a fluid of density 1 / mu and bulk modulus 1 / rho.
 LAYERED = LayeredWaves(
     averages=("rho", "mu_xy", "mu_yz"),
     medium=lambda vs, rho: (vs, 0.0, 1.0 / (rho * vs**2)),
@@ -284,7 +284,7 @@ def lossy_vti_tables(axes: str, options: Relaxation | None) -> Physics:
 
 
 def _like(vs, rho, gamma):
-    """Return the P-SV medium of isotropic rock, whose contacts tell what those err, roughly."""
+    """Return the P-SV medium of isotropic rock, whose contacts err about as much."""
     return EQUATION.waves_in_layers.medium(vs, rho)
 
 

@@ -17,11 +17,10 @@ form that keeps energy)::
     t_I  = sum of a_nI e_n + sum of b_IJ P h_J  [1/s],           b_IJ = c_IJ / (c_I c_J)
     s_I += h_I + c_I P' t_I
 
-c_I beside nodes is the harmonic mean of four, as there, so that the stresses h_I are what is
-interpolated: they hardly jump at contacts. A uniform strain costs the energy e C e, whatever C
-changes to from node to node, and the step conserves it. Under a free surface P and P' are adjoint
-in the norms of the closed differences (`seismo.grid.surface_interpolation`), and e_z is
-such that szz vanishes.
+c_I beside nodes is the harmonic mean of four, as there, so that the stresses h_I are interpolated,
+which hardly jump at contacts. A uniform strain costs the energy e C e, whatever C changes to from
+node to node, and the step conserves it. Under a free surface P and P' are adjoint in the norms of
+the closed differences (`seismo.grid.surface_interpolation`), and e_z is such that szz vanishes.
 
 Errors of velocities in a whole space (tilt 30 degrees, epsilon 0.2, delta 0.1, gamma 0.15) at 10
 points per shortest wavelength, two to three of these away: 0.01 % in 2-D at order 8, 0.03 % in 3-D
@@ -31,7 +30,7 @@ at order 4.
 Thomsen's or Tsvankin's parameters, or by elastic constants, with theta, phi and azimuth
 (`seismo.equations.rock.rock_parameters`).
 
-Formulas are one text for space and for a plane. `pairs` of axes name shear components.
+Formulas are the same for space and for a plane. `pairs` of axes name shear components.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def _modulus(cell, pair: str):
 
 
 def strain(cell):
-    """h_ab = c_I (d_b v_a + d_a v_b): what the shear strain itself adds to a shear stress."""
+    """h_ab = c_I (d_b v_a + d_a v_b): the shear strain's own part of a shear stress."""
     # h_I = c_I g_I, g_ab = d_b v_a + d_a v_b
     for a, b in pairs(cell.axes):
         cell.put(f"h_{a}{b}", _modulus(cell, a + b) * (cell.d(b, f"v{a}") + cell.d(a, f"v{b}")))
@@ -115,7 +114,7 @@ def shear(cell):
 
 
 def surface(cell):
-    """Szz = 0 on a free surface: what e_z would have to be less takes c_az e_z, a_zI e_z along."""
+    """Szz = 0 on a free surface: reducing e_z to that end takes c_az e_z, a_zI e_z along."""
     excess = cell["szz"]
     # Excess strain e_z = szz / c33, that would have made szz of the step.
     strain = excess / cell["c33"]
@@ -146,7 +145,7 @@ def _couplings(axes: str) -> dict[str, tuple[str, str]]:
 
 
 def _odd(couplings: dict[str, tuple[str, str]], axis: str) -> tuple[str, ...]:
-    """Name those of which one shear strain, not two, has an axis: a mirror across it turns them."""
+    """Name couplings of which one shear strain, not two, has an axis: its mirror flips them."""
     return tuple(
         name
         for name, strains in couplings.items()
@@ -158,7 +157,7 @@ def coefficients(medium: dict, dt: float) -> dict:
     """Return densities / dt, normal stiffnesses times dt, 1 / (c_I dt), a_nI and b_IJ / dt.
 
     Args:
-        medium: `rho` and those of the components [kg/m^3], constants c11 ... c66 [Pa].
+        medium: densities `rho` and of the components [kg/m^3], constants c11 ... c66 [Pa].
         dt: time step [s].
     """
     # By the indices of c_ij: normal (both up to 3), shear (equal), mixed, two of shear.
@@ -184,7 +183,7 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 
 def strain_responses(axes: str, medium: dict) -> dict[str, dict[str, np.ndarray]]:
-    """Return what strains add to fields in upright rock (`Physics.strain_responses`).
+    """Return the fields' responses to strains in upright rock (`Physics.strain_responses`).
 
     What shear strains themselves add to their stresses is a field of its own, h_I.
     """
@@ -197,7 +196,7 @@ def strain_responses(axes: str, medium: dict) -> dict[str, dict[str, np.ndarray]
 
 
 def tables(axes: str, options: None) -> Physics:
-    """Return the table along some axes: in 2-D that of P-SV waves."""
+    """Return the table along `axes`: in 2-D of P-SV waves."""
     upright = isotropic.vti_tables(axes, options)
     momentum = upright.stages[0]
     components = pairs(axes)
@@ -250,7 +249,7 @@ EQUATION = Equation(
     tables=tables,
     nanoseconds={"cpu": {2: 8.5, 3: 14.5}},
     bandwidth_share={"gpu": {3: 0.8}},
-    # Contacts err about as those of rock whose axis is upright, and as the axes differ
+    # Contacts err about as much as those of rock with an upright axis, and as the axes differ
     # (`seismo.runs.prediction.contacts.sideways`).
     layered=isotropic.VTI.waves_in_layers.with_further(0.0, 0.0),
     extends="elastic",
@@ -258,9 +257,9 @@ EQUATION = Equation(
 
 
 def triclinic_tables(axes: str, options: None) -> Physics:
-    """Return the table along some axes: in 2-D that of P-SV waves."""
+    """Return the table along `axes`: in 2-D of P-SV waves."""
     return replace(
-        # All 21 constants: the tables are those of TTI rock, the rocks are given otherwise.
+        # All 21 constants: tables as of TTI rock, parameters given otherwise.
         tables(axes, options),
         conversion=rock_parameters.any_rock(axes),
         derived={"fastest": plane_waves.fastest},

@@ -18,7 +18,7 @@ from seismo.equations.framework.table import Physics
 
 @dataclass(frozen=True)
 class LayeredWaves:
-    """The P-SV waves that those of an equation are where the earth varies with depth only.
+    """The P-SV waves equal to an equation's waves where the earth varies with depth only.
 
     The error of contacts of layers is computed from these
     (`seismo.runs.prediction.contacts.scattering`).
@@ -38,7 +38,7 @@ class LayeredWaves:
     rigid_surface: bool = False
 
     def with_further(self, *defaults: float) -> LayeredWaves:
-        """Return those of an equation with further parameters, which they leave alone."""
+        """Return the waves of an equation with further parameters, which do not affect them."""
         # Further parameters are appended; these waves do not depend on them.
         original = self
         count = len(defaults)
@@ -51,12 +51,12 @@ class LayeredWaves:
 
 @dataclass(frozen=True)
 class StoredEnergy:
-    """Energy that fields store at some points of a cell: half a symmetric form of them.
+    """Energy that fields store at points of a cell: half a symmetric form of them.
 
     In a closed box without sources the sum over all cells is constant, to rounding. Where
     velocities stand half a step later than other fields it is kinetic energy, rho v^2 / 2 at
     n + 1/2, and half the forms of the fields at n and n + 1. Where an equation is of second order
-    in time it is half the forms of (n, n) less those of (n - 1, n + 1).
+    in time it is half the difference of the forms of (n, n) and (n - 1, n + 1).
 
     Attributes:
         half: the axes along which the points lie half a cell further.
@@ -70,7 +70,7 @@ class StoredEnergy:
 
 @dataclass(frozen=True)
 class Collar:
-    """Another medium in absorbing layers, for one whose waves would grow there.
+    """Another medium in absorbing layers, where waves of the medium itself would grow.
 
     Attributes:
         points: of the layers, at their inner side, in which the medium changes and nothing damps.
@@ -99,15 +99,15 @@ class Equation:
         nanoseconds: by backend and dimensions, how long a core computes on a point outside
             absorbing layers, at order 8 (`seismo.runs.resources.speed`).
         bandwidth_share: by backend and dimensions, the share of the bandwidth that it reaches.
-        layered: its waves in horizontal layers as P-SV waves; without, `check` estimates what
-            contacts err as where the earth varies sideways.
-        extends: name of the equation in whose place it is taken where the model gives parameters
-            that this one has besides (`seismo.equations.framework.registry.equation_for`).
-        beside_layers: what its medium is made in absorbing layers.
+        layered: its waves in horizontal layers as P-SV waves; without, `check` estimates contact
+            errors as if the earth varied sideways.
+        extends: name of the equation in whose place it is taken where the model gives its further
+            parameters (`seismo.equations.framework.registry.equation_for`).
+        beside_layers: replacement of its medium in absorbing layers.
         sloping: function(table, options) -> its table under ground that slopes, from that over flat
             ground; None where these are the same, or its waves do not go with it.
-        energy: function(axes) -> what its fields store (`StoredEnergy`), where their energy is
-            conserved to rounding, and None where nothing is known to be.
+        energy: function(axes) -> the energy of its fields (`StoredEnergy`), if conserved to
+            rounding, else None.
     """
 
     name: str
@@ -134,7 +134,7 @@ class Equation:
             name: of it.
             tables: function(axes, relaxation) -> its table.
             quality: parameters of the loss, infinite without any.
-            changes: what else it declares otherwise.
+            changes: further declarations that differ.
         """
         layered = self.layered and self.layered.with_further(*(math.inf for _ in quality))
         plain = replace(
@@ -149,7 +149,7 @@ class Equation:
         """Return `layered` of an equation that has it.
 
         Raises:
-            TypeError: this one does not.
+            TypeError: it has no such waves.
         """
         if self.layered is None:
             raise TypeError(f"the equation {self.name} does not declare its waves in layers")

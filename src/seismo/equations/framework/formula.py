@@ -1,4 +1,4 @@
-"""An update formula with the names of what it takes, and what can be told of it by calling it."""
+"""An update formula with the names of its operands, and facts found by calling it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any, Literal
 # Second differences, or these and first ones on the nodes, or these alone; else staggered ones: a
 # divergence of more fields than change, a gradient of fewer.
 Kind = Literal["second", "mixed", "centred", "divergence", "gradient", "memory"]
-SECOND_SLOTS = 2  # layer memory variables of a second derivative: of the flux, and the outer one
+SECOND_SLOTS = 2  # layer memory variables of a second derivative: of flux and outer derivative
 
 
-Derivatives = tuple[tuple[str, str], ...]  # axes and fields of some that are added up
+Derivatives = tuple[tuple[str, str], ...]  # axes and fields of derivatives that are added up
 
 
 def slope_name(derivatives: Derivatives) -> str:
-    """Return the name of what slopes add to a sum of derivatives."""
+    """Return the name of the slopes' contribution to a sum of derivatives."""
     return "_".join(["slope", *(word for pair in derivatives for word in pair)])
 
 
 def is_slope_name(name: str) -> bool:
-    """Whether a field is what slopes add."""
+    """Whether a field is a contribution of slopes."""
     return name.startswith("slope_")
 
 
@@ -44,20 +44,20 @@ class Formula:
     """An update with the names of the arrays that it takes, as backends bind it.
 
     Attributes:
-        update: function(cell), cell being what it sees of the points that it updates
+        update: function(cell), cell giving access to the points that it updates
             (`seismo.backends.operators.cell.Cell`).
         axes: "xz" or "xyz".
-        fields: those that it changes, then those that it differentiates.
+        fields: fields that it changes, then fields that it differentiates.
         half: of each of them, the axes along which it stands half a cell further.
         coefficients: model arrays.
-        packed: those of the coefficients that are kept for some planes z only.
+        packed: coefficients kept for a range of planes z only.
         numbers: scalars of the run.
-        short: those of the fields and coefficients that are kept in 16 bits.
-        gradients: those of the fields whose gradient is taken, where rows follow the ground; of the
-            others it is the divergence.
-        on_surface: those of the fields that have the row of the surface alone.
-        marched: what slopes add to derivatives (`slope_name`) that threads of a march find on the
-            way, and keep in registers; of others there are arrays, among the fields.
+        short: fields and coefficients kept in 16 bits.
+        gradients: fields whose gradient is taken, where rows follow the ground; of the others the
+            divergence.
+        on_surface: fields that have the row of the surface alone.
+        marched: contributions of slopes (`slope_name`) that marching threads compute on the way, in
+            registers; others have arrays, among the fields.
     """
 
     update: Callable
@@ -104,14 +104,14 @@ class Formula:
 
     @cached_property
     def _counted(self) -> _DerivativeCounter:
-        # Run the formula once on a cell that counts what it takes.
+        # Run the formula once on a cell that counts its operands.
         counted = _DerivativeCounter(self.axes, self.numbers, self.fields)
         self.update(counted)
         return counted
 
     @property
     def slots(self) -> int:
-        """Layer memory variables that its derivatives take along one axis."""
+        """Layer memory variables that its derivatives take along an axis."""
         return max(self._counted.memories.values(), default=0)
 
     @property
@@ -141,18 +141,18 @@ class Formula:
 
     @property
     def unread(self) -> tuple[int, ...]:
-        """Numbers of those that it changes whatever they were."""
+        """Numbers of fields that it overwrites without reading."""
         return self._changed(self._counted.written - self._counted.read)
 
     @property
     def read_late(self) -> tuple[int, ...]:
-        """Numbers of those that it reads when it has changed others already."""
+        """Numbers of fields that it reads after changing others."""
         return self._changed(self._counted.read_late)
 
     def _changed(self, names: set[str]) -> tuple[int, ...]:
-        """Return the numbers of fields of some names that it changes."""
-        some = names & self._counted.written
-        return tuple(n for n, name in enumerate(self.fields) if name in some)
+        """Return the numbers of fields among `names` that it changes."""
+        written = names & self._counted.written
+        return tuple(n for n, name in enumerate(self.fields) if name in written)
 
     @property
     def kind(self) -> Kind:
@@ -189,7 +189,7 @@ class _DerivativeCounter:
 
     @property
     def second(self) -> bool:
-        """Whether any of them is a second one."""
+        """Whether any is a second derivative."""
         return any(kind != "first" for kind in self._kinds.values())
 
     def _note(self, axis: str, kind: str) -> None:
@@ -202,7 +202,7 @@ class _DerivativeCounter:
         kept = list(self.across)
         for pair in pairs:
             self.d(*pair)
-        # Together, in place of one by one.
+        # Together, in place of singly.
         across = tuple(pair for pair in pairs if pair[0] != "z")
         self.across = [*kept, *([across] if across else [])]
         return Nothing()
@@ -218,7 +218,7 @@ class _DerivativeCounter:
 
     def dd(self, axis: str, name: str) -> Nothing:
         self._note(axis, f"second of {name}")
-        # Two for each second one: the flux, and the outer derivative.
+        # Two for each second derivative: the flux, and the outer derivative.
         self.along[axis].add(name)
         if self.centred_ones:
             raise TypeError("a formula takes second derivatives first, then centred ones")
@@ -238,7 +238,7 @@ class _DerivativeCounter:
         return Nothing()
 
     def __getitem__(self, name: str) -> Nothing:
-        """Note what is read, and whether something was written before."""
+        """Note the field read, and whether a field was written before."""
         if self.written and name not in self.read:
             self.read_late.add(name)
         self.read.add(name)
@@ -293,7 +293,7 @@ class _Curved:
 
 
 class Nothing:
-    """No number: what a formula makes of it is none, either."""
+    """No number: a formula's results of it are none, either."""
 
     def __add__(self, other: Any) -> Nothing:
         """Return no number."""

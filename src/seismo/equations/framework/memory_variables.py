@@ -1,4 +1,4 @@
-"""Memory variables of media that lose energy, one for each strain and relaxation mechanism.
+"""Memory variables of media that lose energy, for each strain and relaxation mechanism.
 
     ds_I/dt = sum_J [ C_IJ e_J - sum_l A^l_IJ xi^l_J ],    d xi^l_J/dt + w_l xi^l_J = w_l e_J
 
@@ -10,7 +10,7 @@ that nothing has to be averaged where media meet. A step (Cayley, second order, 
     xi(n + 1) = a_l xi(n) + b_l e(n + 1/2),    A^l acts on [xi(n + 1) + xi(n)] / 2
 
 `decay_l` = a_l, `gain_l` = b_l; `p_constant_l`, `p_linear_l`, `p_quadratic_l` give Y_l / 2 of P
-moduli from the number y of a node, and `s_...` those of shear moduli. Variables that are kept in
+moduli from the number y of a node, and `s_...` of shear moduli. Variables that are kept in
 16 bits are xi times a power of two (`Relaxation.scale`): `gain_l` is then b_l times that, and the
 constants of Y_l / 2 are divided by it.
 """
@@ -89,9 +89,9 @@ def numbers_of(relaxation: Relaxation, waves: str) -> dict[str, float]:
 
 
 def remember(cell: Any, rates: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Update the memory variables of some strain rates; return the sums of old and new of each.
+    """Update the memory variables of strain rates; return the sums of old and new of each.
 
-    All are read before one is written: a processor then waits for them but once.
+    All are read before any is written: a processor then waits for them only once.
     """
     # Loads of all variables come before the first store.
     names = {strain: [f"memory_{strain}_{n}" for n in _mechanisms(cell)] for strain in rates}
@@ -108,7 +108,7 @@ def remember(cell: Any, rates: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def lasting(cell: Any, strain: str, rate: Any) -> Any:
-    """Return a strain rate less what its memory lacks, of a P modulus whose loss is `y`."""
+    """Return a strain rate less its memory, of a P modulus whose loss is `y`."""
     (memory,) = remember(cell, {strain: rate}).values()
     return rate - loss(cell, "p", cell["y"], memory)
 
@@ -124,7 +124,7 @@ def added(*memories: Sequence[Any]) -> list[Any]:
 
 
 def loss(cell: Any, wave: str, y: Any, memory: Sequence[Any]) -> Any:
-    """Return sum of Y_l xi^l: what a strain rate lacks, in a stress of a "p" or "s" modulus."""
+    """Return sum of Y_l xi^l: the lost strain rate, in a stress of a "p" or "s" modulus."""
     return cell.sum(_half_weight(cell, wave, y, n) * memory[n - 1] for n in _mechanisms(cell))
 
 
@@ -137,7 +137,7 @@ def loss_between(cell: Any, wave: str, y: Any, other: Any, memory: Sequence[Any]
 
 
 def at_once(cell: Any, wave: str, y: Any) -> Any:
-    """Return the share of a stiffness that a strain within one step does not feel: Y_l b_l / 2."""
+    """Return the share of a stiffness that a strain within a step does not feel: Y_l b_l / 2."""
     return cell.sum(
         _half_weight(cell, wave, y, n) * cell.number(f"gain_{n}") for n in _mechanisms(cell)
     )
@@ -152,7 +152,7 @@ def drive(cell: Any, strain: str, rate: Any) -> None:
 
 
 def responses_of_memory(strain: str, relaxation: Relaxation, like: np.ndarray) -> dict:
-    """Return what a strain rate known later than `remember` adds to its memory, per second.
+    """Return the response of memory to a strain rate known after `remember`, per second.
 
     Args:
         strain: which the memory variables remember.
@@ -197,7 +197,7 @@ def with_loss(
         relaxation: the mechanisms.
         waves: moduli that relax: "p", "s" or "ps".
         strains: that are remembered, each with the axes along which it stands between nodes.
-        stages: those that stand in the place of stages of their names (`with_memory`).
+        stages: replacements of stages of the same names (`with_memory`).
         coefficients: function(medium, dt) -> arrays that formulas take.
         losses: averages that they take besides.
         changes: further attributes.
@@ -265,7 +265,7 @@ def strain_source(
     gains = relaxation.decay(relaxation.dt)[1]
 
     def scale(mean, dt):
-        # sum Y_l b_l / 2: what the memory takes back within the step.
+        # sum Y_l b_l / 2: the memory's effect within the step.
         lost = np.tensordot(gains, relaxation.anelastic("p", mean("y")), 1) / 2.0
         return term.scale(mean, dt) * (1.0 - lost)
 
@@ -283,7 +283,7 @@ def strain_source(
 def relaxing_source(
     term: SourceTerm, share: Callable, relaxation: Relaxation
 ) -> tuple[SourceTerm, ...]:
-    """Return a source of stress whose strength is a modulus: what is lost of it follows it.
+    """Return a source of stress whose strength is a modulus, with its loss.
 
     Args:
         term: the source without loss, of the unrelaxed modulus.

@@ -1,4 +1,4 @@
-"""Parameters of the earth model: what a value means, its unit, and which values a medium has.
+"""Parameters of the earth model: meaning, unit, and admissible values.
 
 Conversions that cost much are computed once for each of the media among many samples (`different`).
 """
@@ -24,13 +24,13 @@ class Parameter:
         unit: SI, "" for a plain number.
         limits: every medium lies above the first, and is at most the second.
         reached: whether a medium may have the first of them, too.
-        zero: what 0 means where it is allowed besides.
+        zero: the meaning of 0 where it is allowed besides.
         default: value where the model gives none; None where it has to.
         mean: of a cell that several media share; without, averages are those of effective media,
-            which `seismo.model.effective.averaging` knows.
-        always: whether parts that cover the whole grid give it, whatever the equation, or what
-            stands for it (`seismo.equations.rock.rock_parameters.stands_for`).
-        reason: for the least value, and what to do with a smaller one.
+            see `seismo.model.effective.averaging`.
+        always: whether parts that cover the whole grid give it, whatever the equation, or its
+            substitutes (`seismo.equations.rock.rock_parameters.stands_for`).
+        reason: for the least value, with a remedy for smaller values.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Parameter:
 
     @property
     def start(self) -> float:
-        """The value before any part of the model gives one."""
+        """The value before any part of the model gives it."""
         # NaN until a part gives it, so that gaps in the model are found.
         return math.nan if self.default is None else self.default
 
@@ -68,7 +68,7 @@ class Condition:
 
     Attributes:
         holds: function(samples by name) -> where it does.
-        names: of the parameters; a mistake is that of the one which the latest part gives.
+        names: of the parameters; a mistake is charged to the parameter of the latest part.
         problem: where it does not hold, and the remedy.
     """
 
@@ -79,11 +79,11 @@ class Condition:
 
 @dataclass(frozen=True)
 class Conversion:
-    """Parameters that an equation works with, of those that the model gives.
+    """Conversion of the model's parameters to the equation's.
 
     Attributes:
-        takes: names of those that the model gives.
-        names: of those that the equation works with; of 21 constants it may not need all.
+        takes: names of the model's parameters.
+        names: of the equation's parameters; of 21 constants it may not need all.
         complete: function(values as given, by name), which fills in velocities where other
             parameters stand in their place.
         convert: function(completed values by name) -> values by all of `names`.
@@ -104,7 +104,7 @@ class Gradual:
     Attributes:
         names: of the parameters.
         most: change of any of them.
-        problem: what comes of more, and the remedy.
+        problem: the consequence of more, and the remedy.
     """
 
     names: tuple[str, ...]
@@ -137,7 +137,7 @@ QS = Parameter(
 # Thomsen (1986): `seismo.equations.rock.elastic_constants` has the stiffness that they stand for.
 _THOMSEN = (-0.5, 2.0)
 EPSILON = Parameter("epsilon", "Thomsen's epsilon", "", _THOMSEN, default=0.0, mean="arithmetic")
-# In metals more than 2; what no rock has is told by its energy (`elastic_constants.takes_energy`).
+# In metals more than 2; impossible values show in the energy (`elastic_constants.takes_energy`).
 DELTA = Parameter("delta", "Thomsen's delta", "", (-0.5, 20.0), default=0.0, mean="arithmetic")
 GAMMA = Parameter("gamma", "Thomsen's gamma", "", _THOMSEN, default=0.0, mean="arithmetic")
 THETA = Parameter("theta", "tilt of the symmetry axis from z", "deg", (-360.0, 360.0), default=0.0)
@@ -172,14 +172,14 @@ _MOST = 0.9  # of them, from which on samples are taken as they are
 
 def worth_finding(columns: np.ndarray) -> bool:
     """Return whether few of many columns (needed, n) seem to be distinct."""
-    some = columns[:, :: max(1, columns.shape[1] // _TRIED)]
-    return different(some)[0].shape[1] < _MOST * some.shape[1]
+    sampled = columns[:, :: max(1, columns.shape[1] // _TRIED)]
+    return different(sampled)[0].shape[1] < _MOST * sampled.shape[1]
 
 
 def different(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the unique columns (needed, medium) in order, and the index (n) of each.
 
-    Rows are numbered one after the other, in a fifth of the time of sorting columns.
+    Rows are numbered in order, in a fifth of the time of sorting columns.
     """
     # Rank of the rows read so far, combined with that of the next row: ranks, not values.
     key = np.zeros(columns.shape[1], np.int64)

@@ -1,6 +1,6 @@
-"""The wave equations by name: those that folders of `seismo.equations` declare.
+"""The wave equations by name, declared in folders of `seismo.equations`.
 
-A folder has one, its `EQUATION`, or several that are alike, its `EQUATIONS`.
+A folder declares a single `EQUATION`, or a family, `EQUATIONS`.
 
 Folders that stand elsewhere are found, too: `SEISMO_EQUATIONS` lists, as `PATH` does, the folders
 that hold them.
@@ -33,10 +33,10 @@ FRAMEWORK = {"framework", "rock"}
 
 
 def declared(folders: Iterable[str]) -> dict[str, Equation]:
-    """Return the equations of some folders, by name.
+    """Return the equations of folders, by name.
 
     Raises:
-        ImportError: a folder holds none, or one declares nothing, or what another has declared.
+        ImportError: a folder holds or declares no equation, or repeats a name.
     """
     equations: dict[str, Equation] = {}
     for folder in folders:
@@ -52,7 +52,7 @@ def declared(folders: Iterable[str]) -> dict[str, Equation]:
 
 
 def _sorted(folder: str, names: Iterable[str]) -> list[Equation]:
-    """Return the equations of some folders in one, by name."""
+    """Return the equations of subfolders of a folder, by name."""
     equations: list[Equation] = []
     for name in names:
         module = import_module(f"seismo.equations.{name}")
@@ -66,14 +66,14 @@ def _sorted(folder: str, names: Iterable[str]) -> list[Equation]:
 
 
 def parameters_of(equations: Iterable[Equation]) -> dict[str, Parameter]:
-    """Return vp, vs, rho and all further parameters of some equations, by name.
+    """Return vp, vs, rho and all further parameters of equations, by name.
 
     Raises:
-        ImportError: two equations declare one differently.
+        ImportError: two equations declare a parameter differently.
     """
     parameters = {parameter.name: parameter for parameter in (VP, VS, RHO)}
     for equation in equations:
-        # A parameter of two equations is one and the same.
+        # A parameter of two equations is the same.
         for parameter in (*equation.parameters, *equation.instead):
             if parameters.setdefault(parameter.name, parameter) != parameter:
                 raise ImportError(
@@ -93,18 +93,18 @@ _CHANGED_BY = {
     "vp": {"qp", "epsilon", "delta", *_ANISOTROPY, *CONSTANTS},
     "vs": {"qs", "gamma", *_ANISOTROPY, "c14", "c16", "c34", "c36", "c45", "c46", "c56"},
 }
-PHYSICS = tuple(e.name for e in EQUATIONS.values() if not e.extends)  # what a scenario names
+PHYSICS = tuple(e.name for e in EQUATIONS.values() if not e.extends)  # names in scenarios
 VARIANTS = tuple((name, n) for name in PHYSICS for n in EQUATIONS[name].dimensions)
 
 
 def parameters_of_physics(physics: str | None) -> set[str]:
-    """Return the parameters that some equation of a physics takes; all where it is not known."""
+    """Return the parameters that any equation of a physics takes; all for unknown physics."""
     of_physics = [e for e in EQUATIONS.values() if physics in (e.name, e.extends, None)]
     return {name for equation in of_physics for name in equation.takes}
 
 
 def equation_for(physics: str, dimensions: int | None, parameters: Iterable[str]) -> Equation:
-    """Return the equation of fewest parameters, of a physics, that takes what the model gives.
+    """Return the equation of fewest parameters, of a physics, that takes the model's parameters.
 
     Parameters of waves that the physics does not have are ignored, as vs and qs are in a fluid.
 
@@ -116,9 +116,9 @@ def equation_for(physics: str, dimensions: int | None, parameters: Iterable[str]
     Raises:
         ScenarioError: no equation takes all of them.
     """
-    # The equations of this physics, and those that extend it.
+    # The equations of this physics, and their extensions.
     of_physics = [e for e in EQUATIONS.values() if physics in (e.name, e.extends)]
-    # Parameters that matter for waves of this physics have to be taken by some equation.
+    # Parameters that matter for waves of this physics have to be taken by an equation.
     known = {name for e in of_physics for name in e.takes}
     felt = {name for velocity in known & _CHANGED_BY.keys() for name in _CHANGED_BY[velocity]}
     if lost := sorted((set(parameters) & felt) - known):

@@ -24,7 +24,7 @@ w_y, `surface_diagonal` the diagonal of A.
 
 **Acoustic waves.** The pressure vanishes on the row that follows the ground. Over flat ground the
 free surface is an image, the pressure with the other sign. Where rows follow
-the ground nothing stands above them: differences are closed as those of elastic waves are, and p is
+the ground nothing stands above them: differences are closed as for elastic waves, and p is
 set to 0 on row 0. With Gp the gradient of p (`seismo.features.topography.row_weights`), and div its
 negative adjoint in the norms N of nodes and H of half points, g the height of cells::
 
@@ -79,15 +79,15 @@ def iterations(steepest: float, shear: float, residual: float) -> int:
     if radius == 0.0:
         return 1
     wanted = math.ceil(math.log(residual) / math.log(min(radius, MOST_RADIUS)))
-    return wanted | 1  # odd, so that the last one writes what the first did
+    return wanted | 1  # odd, so that the last writes to the same array as the first
 
 
 def with_slopes(physics: Physics) -> Physics:
-    """Return the table of a wave equation with what slopes add to derivatives, in stages of it."""
+    """Return the table of a wave equation with stages for the slopes' contributions."""
     stages = list[Stage]()
     fields = list[Field]()
     for stage in physics.stages:
-        names = tuple(slope_name(some) for some in physics.formula(stage, False).across)
+        names = tuple(slope_name(sums) for sums in physics.formula(stage, False).across)
         for number, name in enumerate(names):
             axis, field = sloping(name)[0]
             half = half_of_derivative(physics.named(field).half, axis)
@@ -183,7 +183,7 @@ def iterate_to_1(cell):
 
 
 def normal(cell):
-    """Keep szz + c33 / g e, and let szz be what the equation's own surface takes for c33 / g e."""
+    """Store szz + c33 / g e, and set szz to the value that the surface formula needs."""
     added = cell.curved.plane("surface_c33") * cell[RATES[1]]
     cell.put(TRACTION, cell["szz"] + added)
     cell.put("szz", -1.0 * added)
@@ -195,7 +195,7 @@ def restored(cell):
 
 
 def shear_rate(cell, a: str):
-    """Return P0 Px(a e) / g: what half the surface's rate adds to the strain of s_az."""
+    """Return P0 Px(a e) / g: the contribution of half the surface's rate to the strain of s_az."""
     between = cell.curved.between(a, RATES[1], f"ground_{a}_")
     return cell.curved.of_surface * between / cell.curved.height("".join(sorted(a + "z")))
 

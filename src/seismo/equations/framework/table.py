@@ -27,7 +27,7 @@ class Term:
 
 @dataclass(frozen=True)
 class SourceTerm:
-    """How a source acts on one field: field += scale * component * signal / cell volume.
+    """How a source acts on a field: field += scale * component * signal / cell volume.
 
     Attributes:
         field: the field it adds to, in the stage that writes it first.
@@ -56,10 +56,10 @@ class IsotropicPlanes:
         update: as that of the stage.
         coefficients: model arrays it uses.
         where: function(medium) -> where the medium is such.
-        asks: averages at the nodes that `where` takes beside those of the equation.
-        of_density: whether it asks for densities alone, and for those of the next plane, too, since
-            they stand between.
-        everywhere: function(extremes) -> whether it is throughout an earth of those
+        asks: averages at the nodes that `where` takes beside the equation's own.
+        of_density: whether it asks for densities alone, including the next plane's, since they
+            stand between.
+        everywhere: function(extremes) -> whether it holds throughout an earth of these extremes
             (`seismo.model.extremes.Extremes`).
         simple: function(samples of the parameters) -> which media are such; all when None.
     """
@@ -74,7 +74,7 @@ class IsotropicPlanes:
 
 
 Differences = Literal["first", "second"]
-# Observables -> what their integral, or derivative, in time is called.
+# Observables -> name of their integral, or derivative, in time.
 FOLLOWING = {"velocity": ("displacement", "acceleration"), "strain_rate": ("strain",)}
 
 
@@ -88,8 +88,8 @@ class Field:
         unit: SI unit.
         late: whether it stands half a step later than the fields at t = step * dt; filled in by
             `Equation.physics`.
-        previous_of: name of the field whose values one step before it holds, of an equation that is
-            of second order in time: the two change places after every step.
+        previous_of: name of the field whose previous values it holds, in an equation of second
+            order in time: the two change places after every step.
         remembers: whether it is a memory variable of the medium, or an increment, which no stage
             differentiates and no output shows.
         slope: whether it is new in every step and only serves a later stage, as a derivative on
@@ -101,7 +101,7 @@ class Field:
             (`seismo.grid.surface_closure`): these hold that of shear stresses, half a cell below.
         on_surface: whether it stands in the row of the surface alone, new in every step.
         buffer: number of the array that it shares, of rows that follow the ground alone, with
-            others that are new in every stage; None where it has one of its own.
+            others that are new in every stage; None where it has its own.
     """
 
     name: str
@@ -120,7 +120,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Stage:
-    """One update of some fields from others, at every point.
+    """An update of fields from others, at every point.
 
     Attributes:
         name: velocity, stress, pressure, ...
@@ -129,9 +129,9 @@ class Stage:
         coefficients: model arrays it uses.
         update: its formula, a function(cell) (`seismo.backends.operators.cell`).
         where: "everywhere", "layer" (absorbing layers only), "surface" (the free-surface row),
-            "closed" (the rows under it with weights of their own) or "curved" (those that follow
-            the ground).
-        shares: name of an earlier stage whose layer memory this one continues to use.
+            "closed" (the rows under it with weights of their own) or "curved" (rows that follow the
+            ground).
+        shares: name of an earlier stage whose layer memory this stage continues to use.
         even: the same for planes z where the medium is even, with fewer arrays.
         slopes: further fields that it reads on rows that follow the ground.
     """
@@ -147,7 +147,7 @@ class Stage:
     slopes: tuple[str, ...] = ()
 
     def coefficients_in(self, even: bool) -> tuple[str, ...]:
-        """Return the coefficients that it takes in planes of one kind."""
+        """Return the coefficients that it takes in planes of a kind."""
         return self.even.coefficients if even and self.even else self.coefficients
 
 
@@ -171,7 +171,7 @@ class CurvedSurface:
 
 @dataclass(frozen=True)
 class Physics:
-    """The table of a wave equation in one number of dimensions.
+    """The table of a wave equation in 2-D or 3-D.
 
     Attributes:
         axes: "xz" or "xyz".
@@ -186,21 +186,20 @@ class Physics:
             (`seismo.model.extremes.Extremes`).
         fastest_along: the same of waves along single axes, where these are slower.
         conversion: of parameters that the model gives to its own; None where these are the same.
-        conditions: what the parameters have to fulfil together.
-        about_sources: what the medium at a source should fulfil, else `check` says the problem.
+        conditions: joint conditions of the parameters.
+        about_sources: conditions of the medium at a source; `check` warns of violations.
         slow_waves: which sources send that do not fulfil it; None of equations without.
-        gradual: what should not jump from node to node, else `check` says the problem.
+        gradual: parameters that should not jump between nodes; `check` warns of jumps.
         broad_sources: whether sources are spread, and send no waves too short for the grid.
         smooth_across_layers: whether its fields are taken for smooth across contacts of layers,
             where receivers read them (else `seismo.solver.interpolation.layer_contacts`).
         layer_shift: frequency shift of its absorbing layers, in dominant frequencies of the source.
         fluid_meets_solid: whether fluid and solid may share an earth, and slip on their contact
             (`seismo.features.contacts.contact`).
-        strain_responses: function(medium of node rows) -> strain "zz", "xz" or "yz" -> field ->
-            what a strain rate adds to it per second (rows), of shear strains in the half rows
-            below; rows beside fluids are corrected by it
-            (`seismo.features.contacts.operators`).
-        fluid_force: axis -> what accelerates a fluid along it: factor * d field / d axis is
+        strain_responses: function(medium of node rows) -> strain "zz", "xz" or "yz" -> field -> its
+            response to a strain rate per second (rows), for shear strains in the half rows below;
+            rows beside fluids are corrected by it (`seismo.features.contacts.operators`).
+        fluid_force: axis -> driving force of a fluid along it: factor * d field / d axis is
             rho dv/dt; where the inverse density is a tensor (`seismo.features.contacts.rows`).
         numbers: scalars that formulas take, by name (`Cell.number`).
         odd: axis -> coefficients that a mirror across it turns: they vanish on rigid faces.
@@ -253,7 +252,7 @@ class Physics:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What receivers record: the observables, and what follows from them in time."""
+        """Recorded quantities: the observables, and their integrals and derivatives in time."""
         names = dict.fromkeys(self.observables)
         for rate, others in FOLLOWING.items():
             if rate in names:
@@ -271,7 +270,7 @@ class Physics:
 
     @property
     def previous(self) -> dict[str, str]:
-        """Field -> the one that holds its values of a step before; they change places after it."""
+        """Field -> the field with its previous values; they change places after each step."""
         return {f.previous_of: f.name for f in self.fields if f.previous_of}
 
     @property
@@ -300,13 +299,13 @@ class Physics:
     def at_once(self) -> bool:
         """Whether layers' second derivatives may update both their memory variables at once.
 
-        Where first ones on the nodes take some besides they do not.
+        Not where first derivatives on the nodes are taken besides.
         """
         return not any(self.formula(stage, False).kind == "mixed" for stage in self.stages)
 
     @property
     def interpolates(self) -> bool:
-        """Whether some stage takes fields half a cell from where they stand."""
+        """Whether a stage takes fields half a cell from where they stand."""
         return any(self.formula(stage, False).interpolates for stage in self.stages)
 
     @property
@@ -316,12 +315,12 @@ class Physics:
 
     @property
     def numbers_per_point(self) -> float:
-        """Numbers that a perfect kernel moves for one point and step, in isotropic planes.
+        """Numbers that a perfect kernel moves for a point and step, in isotropic planes.
 
         Those of 16 bits count half.
         """
         stages = [stage for stage in self.stages if stage.where == "everywhere"]
-        # Each changed field: one write, and one read of those that are not new; others one read.
+        # Each changed field: a write, and a read unless it is new; others a read.
         moved = [n for s in stages for n in (*s.writes, *s.reads, *s.coefficients_in(True))]
         for stage in stages:
             formula = self.formula(stage, even=True)
@@ -334,7 +333,7 @@ class Physics:
         return frozenset(f.name for f in self.fields if f.short).union(self.short_coefficients)
 
     def formula(self, stage: Stage, even: bool) -> Formula:
-        """Return a stage's formula for planes of one kind."""
+        """Return a stage's formula for planes of a kind."""
         # Order of a kernel's arguments: changed fields, read fields, coefficients.
         fields = (*stage.writes, *stage.reads)
         coefficients = stage.coefficients_in(even)
@@ -352,7 +351,7 @@ class Physics:
     def curved_formula(
         self, stage: Stage, even: bool, planes: tuple[str, ...], marched: bool = False
     ) -> Formula:
-        """Return the same on rows that follow the ground, which take some planes.
+        """Return a stage's formula on rows that follow the ground.
 
         What slopes add is in arrays, or is found by threads that march along z.
         """
@@ -371,9 +370,9 @@ class Physics:
     def exchanged(self, stage: Stage) -> tuple[str, ...]:
         """Return the fields of a stage that are read beside where they stand.
 
-        Memory variables of a medium are not, but where some stage differentiates them.
+        Memory variables of a medium are not, but where a stage differentiates them.
         """
-        read = {name for some in self.stages for name in some.reads}
+        read = {name for stage in self.stages for name in stage.reads}
         return tuple(n for n in stage.writes if n in read or not self.named(n).remembers)
 
     def slots(self, owner: str) -> int:
@@ -390,7 +389,7 @@ class Physics:
     def sparse(self) -> dict[str, str]:
         """Coefficients that even planes of a stage do without, and the name of that stage.
 
-        The row of a free surface keeps what its stage reads.
+        The row of a free surface keeps the fields that its stage reads.
         """
         return {
             name: stage.name

@@ -7,8 +7,8 @@ unrelaxed ones (`seismo.equations.rock.relaxation`)::
 
 In isotropic rock g - c13 is 2 mu, and this is lambda. With v = (sqrt c11, sqrt c11, sqrt c33) for
 the strains xx, yy, zz and 0 for the others the stiffness is, in any frame, s C + (p - s) v v^T: S
-waves lose in the proportion of the stiffness, and v v^T is what P waves alone stretch. So S waves
-of any direction have the quality factor qs: exactly those of SH kind, and along the axis and across
+waves lose in the proportion of the stiffness, and P waves alone stretch v v^T. So S waves
+of any direction have the quality factor qs: exactly for SH, and along the axis and across
 it, else but for squares of Thomsen's parameters. P waves have qp along the axis and across it, and
 between them, at the angle a from the axis, about
 
@@ -90,7 +90,7 @@ def _scaled_constants(medium: Mapping[str, Any], p: Any, s: Any) -> dict[str, An
 
 
 def _roots(medium: Mapping[str, Any]) -> np.ndarray:
-    """Return v (..., 6) of rock of given constants; 0 for what a plane has not."""
+    """Return v (..., 6) of rock of given constants; 0 for strains missing in a plane."""
     known = [medium.get(f"root{n}", 0.0 * medium["root1"]) for n in range(1, 7)]
     return np.stack(known, -1)
 

@@ -1,15 +1,15 @@
-"""Stiffness of anisotropic rock: its constants, rotation, wave speeds, and what no rock can be.
+"""Stiffness of anisotropic rock: constants, rotation, wave speeds, and limits.
 
 A stiffness is a symmetric matrix (..., 6, 6) [Pa], or by name c11 ... c66, for the stresses and
-strains xx yy zz yz xz xy (Voigt), with z down; leading axes are those of many rocks. One that is
+strains xx yy zz yz xz xy (Voigt), with z down; leading axes number rocks. One that is
 transversely isotropic about z (VTI) has the five constants of Thomsen (1986, Geophysics 51, 1954),
 with vp, vs along the axis,
 
     c33 = rho vp^2,  c44 = rho vs^2,  c11 = c33 (1 + 2 epsilon),  c66 = c44 (1 + 2 gamma),
     c13 = sqrt(2 delta c33 (c33 - c44) + (c33 - c44)^2) - c44,    c12 = c11 - 2 c66
 
-and an orthorhombic one those of Tsvankin (1997, Geophysics 62, 1292), index 1 in the plane of y and
-z, 2 in that of x and z, 3 in that of x and y; vp and vs are along z, vs that of motion along x.
+and an orthorhombic rock those of Tsvankin (1997, Geophysics 62, 1292), index 1 in the plane of y
+and z, 2 in that of x and z, 3 in that of x and y; vp and vs are along z, vs that of motion along x.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ VTI = ("c11", "c13", "c33", "c44", "c66")
 VOIGT = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])  # of the components ij of a tensor
 INDEX = {"x": 1, "y": 2, "z": 3, "yz": 4, "xz": 5, "xy": 6}  # Voigt's, of components
 PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
-_ANISOTROPIC = {"epsilon", "c33"}  # of which the samples of such a medium have one
+_ANISOTROPIC = {"epsilon", "c33"}  # one of which the samples of such a medium have
 _ALIKE = 1e-10  # relative difference of stiffnesses that is rounding
 
 ElasticConstants = dict[str, np.ndarray]
@@ -102,7 +102,7 @@ def orthorhombic(
 def constants_of(medium: Mapping[str, Any]) -> ElasticConstants:
     """Return the five constants [Pa] of a medium's vp, vs, rho and Thomsen parameters, if any.
 
-    Of a medium with constants of its own they are those of waves in the plane of x and z.
+    Of a medium with constants of its own, for waves in the plane of x and z.
     """
     if "c33" in medium:
         # Plane of x and z: c55 in place of c44.
@@ -137,7 +137,7 @@ def isotropic(medium: Mapping[str, Any]) -> Any:
     """Return where Thomsen's parameters are 0; rock of given constants is taken for anisotropic."""
     if "c33" in medium:
         return np.zeros(np.shape(medium["c33"]), bool)
-    # Equations that lack one have a number for it, beside the arrays of the others.
+    # Equations that lack a parameter have a number for it, beside the arrays of the others.
     zero = (np.equal(medium.get(name, 0.0), 0.0) for name in ("epsilon", "delta", "gamma"))
     return functools.reduce(np.logical_and, zero)
 
@@ -189,8 +189,8 @@ def _off_diagonal(normal: Any, shear: Any, delta: Any) -> Any:
 def matrix(constants: Mapping[str, np.ndarray | float]) -> np.ndarray:
     """Return the stiffness (..., 6, 6) of named constants; of VTI rock five are enough.
 
-    Constants that are not named are 0, but for those that VTI rock has alike, and where only those
-    of the plane of x and z are, others that couple no other motion to that in it.
+    Constants that are not named are 0, except those equal by VTI symmetry; if only constants of the
+    plane of x and z are named, the others do not couple other motion to it.
     """
     named = {name: 1.0 * np.asarray(value) for name, value in constants.items()}
     # VTI symmetry: c22 = c11, c23 = c13, c55 = c44, c12 = c11 - 2 c66.

@@ -1,6 +1,6 @@
 """Plane waves in anisotropic rock: their speeds, and which of them grow in absorbing layers.
 
-Stiffnesses are those of `seismo.equations.rock.elastic_constants`. A plane wave along the unit
+Stiffnesses as in `seismo.equations.rock.elastic_constants`. A plane wave along the unit
 vector n has the speed c and the motion e of the Christoffel equation
 
     c_ijkl n_j n_l e_k = rho c^2 e_i,    and the group velocity  V_j = c_ijkl e_i e_k n_l / (rho c)
@@ -11,7 +11,7 @@ shares of the damping d. A layer that damps the other axes by a share p of d add
 least, since n V = c, and ends it from p = m / (1 + m) on (Meza-Fajardo & Papageorgiou 2008, BSSA
 98, 1811).
 
-The slowest and the fastest waves (`speeds`, `fastest`) are those of samples of a medium, which have
+The slowest and the fastest waves (`speeds`, `fastest`) are of samples of a medium, which have
 Thomsen's parameters of upright rock, or constants c11 ... c66 [Pa] about the axes of the grid.
 
 `Rock` is that of a flat layer: isotropic, transversely isotropic about z, or a fluid, with
@@ -90,7 +90,7 @@ def christoffel(stiffness: np.ndarray, n: np.ndarray) -> np.ndarray:
 
 
 def growth(stiffness: np.ndarray, rho: np.ndarray, dimensions: int = 3) -> np.ndarray:
-    """Return m (axis) of layers along x, y and z, the largest of some rocks; 0 where none grows.
+    """Return m (axis) of layers along x, y and z, the largest of all rocks; 0 where none grows.
 
     Args:
         stiffness: (rock, 6, 6) Pa.
@@ -109,7 +109,7 @@ def growth(stiffness: np.ndarray, rho: np.ndarray, dimensions: int = 3) -> np.nd
 
 
 def _against(stiffness: np.ndarray, rho: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Return the largest -n_a V_a / c (rock, axis) of waves in some directions n."""
+    """Return the largest -n_a V_a / c (rock, axis) of waves in directions n."""
     growths = []
     # In batches, which bounds the memory.
     for first in range(0, len(stiffness), _TOGETHER):
@@ -175,7 +175,7 @@ def fastest(medium: Mapping[str, Any]) -> Any:
 
 
 def _starts(plane: bool) -> np.ndarray:
-    """Return unit vectors (n, 3) along the axes and diagonals, of one plane or of space."""
+    """Return unit vectors (n, 3) along the axes and diagonals, of a plane or of space."""
     # Waves along n and -n are the same: the later half of the list, without 0.
     n = [v for v in product((-1.0, 0.0, 1.0), repeat=3) if not plane or v[1] == 0.0]
     half = np.array(n[len(n) // 2 + 1 :])
@@ -195,8 +195,9 @@ def extreme_speeds(c: ElasticConstants, rho: np.ndarray) -> tuple[np.ndarray, np
     """Return the smallest and the largest phase velocity (...) m/s of all waves in VTI rocks.
 
     With q = sin^2 of the angle from the axis, 2 rho c^2 = a + b q +- sqrt(d q^2 + e q + f) of qP
-    and qSV, whose derivatives vanish where (b^2 - d)(4 d q^2 + 4 e q) + 4 f b^2 - e^2 = 0: one of
-    the values there, at either end of the range, and of SH (c66, c44) is the extreme.
+    and qSV, whose derivatives vanish where (b^2 - d)(4 d q^2 + 4 e q) + 4 f b^2 - e^2 = 0: the
+    extreme is one of the values there, at either end of the range, and of SH (c66, c44) is the
+    extreme.
     """
     # 2 rho c^2 = a + b q +- sqrt(d q^2 + e q + f), q = sin^2 of the angle from the axis.
     horizontal = c["c11"] - c["c44"]
@@ -275,7 +276,7 @@ class Rock:
         return float(elastic_constants.plate(self._medium))
 
     def constants(self, c33: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the constants [Pa] of rows of it that have some c33 in place of its own."""
+        """Return the constants [Pa] of its rows, with `c33` in place of its own."""
         # c13 = l c33, c11 = E + l^2 c33; nine constants of rock transversely isotropic about z.
         c11 = self.plate + self.thin_stretch**2 * c33
         c13 = self.thin_stretch * c33

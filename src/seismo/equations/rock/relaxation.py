@@ -61,7 +61,7 @@ class Law:
     exponent: float = 0.0
 
     def __post_init__(self) -> None:
-        """Raise SeismoError for an unknown law or one whose numbers do not belong to it."""
+        """Raise SeismoError for an unknown law or numbers that do not belong to it."""
         object.__setattr__(self, "name", ALSO_CALLED.get(self.name, self.name))
         if self.name not in LAWS:
             names = ", ".join((*LAWS, *ALSO_CALLED))
@@ -170,7 +170,7 @@ class Relaxation:
         vp: np.ndarray | float,
         vs: np.ndarray | float,
     ) -> np.ndarray:
-        """Return y of cells for a wave, "p" or "s": what `anelastic` takes.
+        """Return y of cells for a wave, "p" or "s", as `anelastic` takes it.
 
         quality: of that wave, inf where nothing is lost (ignored where times are prescribed);
         vp, vs [m/s] unrelaxed (used only where times of bulk and shear are). All are broadcast.
@@ -228,9 +228,9 @@ class Relaxation:
     def velocity_ratio(self, wave: str, y: np.ndarray | float) -> np.ndarray:
         """Return unrelaxed over given velocity, at least 1, in cells that hold y.
 
-        With it the phase velocity at the law's reference frequency is the given one; where that
-        lies outside the band, the law's is met at the nearest end. 1 for prescribed times, which
-        go with unrelaxed velocities.
+        With it the phase velocity at the law's reference frequency is the given velocity; outside
+        the band, the law holds at the nearest end. 1 for prescribed times, which go with unrelaxed
+        velocities.
         """
         if self.law is None:
             return np.ones_like(y, dtype=float)

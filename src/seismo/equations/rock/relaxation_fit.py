@@ -6,7 +6,7 @@ M_U), in amplitude, so that phase velocities agree, too. The largest relative er
 Newton's steps (Levenberg 1944, Marquardt 1963) minimise the squares and then growing powers of
     ln M(w) / M_U - ln M_law(w), over 1/Q,
 for the logarithms of rates, and of Y_l / y where y = 0 and where Q is least, so that all Y_l > 0.
-It takes some 0.05 s, and the same numbers give the same fit.
+The same numbers give the same fit.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _QUALITIES = np.array([LEAST_QUALITY, 6, 8, 10, 13, 17, 20, 30, 50, 100, 1000])
 _SELDOM = 10.0  # qualities below this count less
 _FREQUENCIES = 40
 _END = 1 / (LEAST_QUALITY + 1)  # the largest y
-_VELOCITY = 1.5  # how much more an error of ln |M| counts than one of arg M
+_VELOCITY = 1.5  # weight of an error of ln |M| over an error of arg M
 _SQUARES = 20  # steps that minimise squares
 _STEPS = 60  # steps in all
 _HIGHEST_POWER = 16.0
 _FLOOR = 1e-4  # of damping, relative to the trace of the curvature
 _BEYOND = np.log(10.0)  # how far outside the band rates may lie
-_LONGEST = 0.4  # change of a logarithm in one step
+_LONGEST = 0.4  # change of a logarithm in a step
 _SMALL = 0.05  # of the sum of Y_l, that a further mechanism begins with
 _LARGEST_SUM = 0.98  # of all Y_l
 
@@ -88,7 +88,7 @@ def _fewest(law: Law, band: tuple[float, float], dt: float, removed: bool) -> Re
     best = fit(law, band, 2, dt, removed)
     error = best.errors(_ACCURATE_Y)[0]
     for count in range(3, MOST_MECHANISMS + 1):
-        # Accurate enough, or no better with one more.
+        # Accurate enough, or no better with a further mechanism.
         if error <= AUTO_ERROR:
             break
         more = fit(law, band, count, dt, removed)
@@ -104,12 +104,12 @@ def _fewest(law: Law, band: tuple[float, float], dt: float, removed: bool) -> Re
 def _fitted(
     law: Law, band: tuple[float, float], mechanisms: int, dt: float, removed: bool
 ) -> np.ndarray:
-    """Return the unknowns (3, mechanism), a law that bends having starts beside the even one."""
+    """Return the unknowns (3, mechanism), with further starts for a law that bends."""
     misfit = _misfit(law, band, dt, removed)
     # A run's fit of a power law starts from that in continuous time.
     if law.name == "power" and dt:
         return _minimised(misfit, _fitted(law, band, mechanisms, 0.0, False))
-    # Further starts: the fit of one mechanism fewer, and a small one beside it.
+    # Further starts: the fit of one mechanism fewer, plus a small mechanism.
     starts = [_start(misfit, mechanisms)]
     if law.name == "power" and mechanisms > 1:
         starts += _extended(misfit, _fitted(law, band, mechanisms - 1, dt, removed))
@@ -232,7 +232,7 @@ def _extended(misfit: _Misfit, unknowns: np.ndarray) -> list[np.ndarray]:
     around = [min(low, rates[0]) - 1.0, *rates, max(high, rates[-1]) + 1.0]
     small = [np.log(_SMALL * np.exp(weight).sum()) for weight in weights]
     further = (np.reshape([(a + b) / 2, *small], (3, 1)) for a, b in pairwise(around))
-    return [misfit.allowed(np.hstack([unknowns, one])) for one in further]
+    return [misfit.allowed(np.hstack([unknowns, mechanism])) for mechanism in further]
 
 
 def _minimised(misfit: _Misfit, unknowns: np.ndarray, steps: int = _STEPS) -> np.ndarray:

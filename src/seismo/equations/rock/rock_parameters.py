@@ -5,11 +5,11 @@ parameters; or elastic constants c11 ... c66, in place of them all. Of these it 
 
     VTI            c11 c13 c33 c44 c66; then c22 = c11, c23 = c13, c55 = c44, c12 = c11 - 2 c66
     orthorhombic   c11 c22 c33 c12 c13 c23 c44 c55 c66
-    others         these nine and any of the further twelve; those left out are 0
+    others         these nine and any of the further twelve; the others are 0
     in 2-D         c11 c13 c33 c55, and c15 and c35, will do
 
 Parameters of the ways that a rock is not given in are 0: c33 is not where constants are. Rocks are
-given about axes of their own, turned to those of the grid by theta, phi and azimuth
+given about axes of their own, turned to the grid's by theta, phi and azimuth
 (`seismo.equations.rock.elastic_constants.rotation`).
 
 A conversion takes these, and returns the parameters of an equation's waves: Thomsen's parameters of
@@ -67,7 +67,7 @@ _WHICH = (
 
 
 def mistake(names: Iterable[str], dimensions: int | None) -> tuple[str, str] | None:
-    """Return the key and the problem of a part that does not give one rock, None where it does.
+    """Return the key and the problem of a part that gives no consistent rock, else None.
 
     Args:
         names: of the parameters that the part gives.
@@ -98,14 +98,14 @@ def mistake(names: Iterable[str], dimensions: int | None) -> tuple[str, str] | N
 
 
 def stands_for(name: str, names: Iterable[str]) -> bool:
-    """Whether what a part gives stands for a parameter: constants do for vp and vs."""
+    """Whether a part's parameters stand for another: constants do for vp and vs."""
     return name in _VELOCITIES and not CONSTANTS.keys().isdisjoint(names)
 
 
 def replaced(names: Iterable[str]) -> set[str]:
     """Return the parameters that a part of the model sets to 0, by those that it gives.
 
-    A rock given in one way has none of the parameters of another, whatever lay beneath.
+    A rock given by a set of parameters has none of another set's, whatever lay beneath.
     """
     parameters = set(names)
     # Constants: none of the other parameters is left.
@@ -137,7 +137,7 @@ def in_rock(samples: RockValues) -> ElasticConstants:
     """Return the constants [Pa] about the axes of the rock, nine or more; NaN where there are none.
 
     Args:
-        samples: completed, those of Thomsen and Tsvankin among them.
+        samples: completed with parameters of Thomsen and Tsvankin.
     """
     vp, vs, rho = (samples[name] for name in ("vp", "vs", "rho"))
     epsilon, delta, gamma = (samples[parameter.name] for parameter in THOMSEN)
@@ -168,7 +168,7 @@ def in_rock(samples: RockValues) -> ElasticConstants:
 
 
 def is_turned(samples: RockValues) -> Any:
-    """Return which rocks (n) have axes that are not those of the grid."""
+    """Return which rocks (n) have axes other than the grid's."""
     return np.logical_or.reduce([samples[angle.name] != 0.0 for angle in ANGLES])
 
 
@@ -230,25 +230,25 @@ def _fluid(samples: RockValues) -> Any:
 
 
 def _plain(samples: RockValues, names: tuple[str, ...]) -> Any:
-    """Return of which media (n) some parameters are all 0."""
+    """Return in which media (n) all of these parameters are 0."""
     return np.logical_and.reduce([samples[name] == 0.0 for name in names])
 
 
 def _sound(stiffness: np.ndarray, axes: str) -> np.ndarray:
-    """Return which rocks (n) take energy for every strain, in 2-D for those in the plane."""
+    """Return which rocks (n) take energy for every strain, in 2-D for strains in the plane."""
     if len(axes) == 2:
         stiffness = stiffness[..., ::2, ::2]  # xx, zz and xz
     return elastic_constants.positive_definite(stiffness)
 
 
 def _sound_but(exempt: np.ndarray, samples: RockValues, axes: str) -> np.ndarray:
-    """Return which rocks (n) are sound, or exempt from being so; those are not computed."""
-    # Eigenvalues of those alone that are asked for.
+    """Return which rocks (n) are sound; exempt rocks count as sound and are not computed."""
+    # Eigenvalues of the other rocks alone.
     rows = np.flatnonzero(~exempt)
     sound = np.ones(exempt.shape, bool)
-    some = {name: np.asarray(value)[rows] for name, value in samples.items()}
+    chosen = {name: np.asarray(value)[rows] for name, value in samples.items()}
     if rows.size:
-        sound[rows] = _sound(elastic_constants.matrix(in_rock(some)), axes)
+        sound[rows] = _sound(elastic_constants.matrix(in_rock(chosen)), axes)
     return sound
 
 
@@ -260,7 +260,7 @@ def _decoupled(samples: RockValues) -> np.ndarray:
 
 
 def _conditions(axes: str, takes: tuple[str, ...]) -> tuple[Condition, ...]:
-    """Return what rock has to fulfil that is given by any of some parameters."""
+    """Return the conditions of rock given by any of these parameters."""
     constants = tuple(name for name in takes if name in CONSTANTS)
     numbers = (*NAMES["Thomsen"], *NAMES["Tsvankin"])
     known = np.isfinite
@@ -296,7 +296,7 @@ def _conditions(axes: str, takes: tuple[str, ...]) -> tuple[Condition, ...]:
 
 
 def _of_plane() -> tuple[Condition, ...]:
-    """Return what keeps motion in the plane of x and z apart from that along y."""
+    """Return the conditions that decouple motion in the plane of x and z from that along y."""
     single = (
         Condition(
             lambda samples, name=name: (samples[name] == 0.0) | is_turned(samples),
@@ -379,7 +379,7 @@ def orthorhombic(axes: str) -> Conversion:
 
 
 def any_rock(axes: str) -> Conversion:
-    """Return the conversion of all parameters of any rock; velocities are then those along z."""
+    """Return the conversion of all parameters of any rock; velocities are then along z."""
     takes = _names(*TSVANKIN, *ANGLES, *THOMSEN, *CONSTANTS.values())
     names = IN_PLANE if len(axes) == 2 else tuple(CONSTANTS)
 

@@ -13,7 +13,7 @@ axis, traces have slow waves of
 
 times P (L2) in 2-D, fitted to runs of epsilon - delta from 0.05 to 0.35, 12 to 40 points of the
 dominant wavelength and angles from 0 to 90 degrees, to a factor of two in most of them. In strong
-rock they overlap with P for some wavelengths (epsilon 0.3, delta -0.05: across the axis for 5).
+rock they overlap with P for a few wavelengths (epsilon 0.3, delta -0.05: across the axis for 5).
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _FINEST = 0.02  # is s_h
 _ON_AXIS = 12.0
 _ACROSS = 3.0
 _LEAST_3D = 0.03
-# Sources about a tilted axis are spread; the grid turns what it does not carry to all directions.
+# Sources about a tilted axis are spread; the grid scatters waves that it does not carry to all
+# directions.
 _SPREAD = 0.5
 _TURNED = 0.08
 
@@ -82,7 +83,7 @@ class SlowWaves:
     def _cosine_and_sine(
         self, offsets: np.ndarray, medium: RockAtSource
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return those of the angles (n) between the axis and offsets."""
+        """Return cosine and sine of the angles (n) between the axis and offsets."""
         axis = self.axis(medium, offsets.shape[1])
         lengths = np.maximum(np.linalg.norm(offsets, axis=1), np.finfo(float).tiny)
         cosine = np.minimum(np.abs(offsets @ axis) / lengths, 1.0)
