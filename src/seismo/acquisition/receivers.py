@@ -59,7 +59,7 @@ class Motion:
         axes: (3), 1 along axes whose coordinates count from the source, else 0.
         low: (3) m, first place along each axis where receivers record.
         high: (3) m, last place.
-        drops: whether some receivers lie outside of that in some shots.
+        drops: whether receivers of a shot lie outside of that.
     """
 
     sources: Mapping[str, np.ndarray]
@@ -70,7 +70,7 @@ class Motion:
 
     @property
     def sample(self) -> Sequence[str]:
-        """The names of the shots, or of some when there are many: the first, the last, between."""
+        """The names of the shots, or of a sample of many: the first, the last, between."""
         names = list(self.sources)
         kept = np.linspace(0, len(names) - 1, min(len(names), _MOST_SHOTS)).round().astype(int)
         return [names[n] for n in kept]

@@ -1,6 +1,6 @@
 """Moment rates of finite faults: samples of their own interval, taken to the steps of a run.
 
-Between the samples of a file a rate is linear, and it rises from zero and falls to zero within one
+Between the samples of a file a rate is linear, and it rises from zero and falls to zero within an
 interval: its integral is the sum of the samples times the interval. A run samples it once a step.
 Values of the rate itself at these times would alias frequencies above half the sampling frequency,
 and change the moment where the step is long. Means over each step do neither: of frequencies near a
@@ -42,8 +42,8 @@ class SlipRate:
         knots: (n) 1/s, their coefficients, of which `degree` at either end are zero.
         degree: 1, lines between knots, or 3, whose spectrum falls with the fourth power.
 
-    Several of as many knots each may be one: knots (rate, n), first and step (rate, 1), and all
-    times and values (rate, n).
+    Several rates of equally many knots may be a single object: knots (rate, n), first and step
+    (rate, 1), and all times and values (rate, n).
     """
 
     first: Any
@@ -199,14 +199,14 @@ class SlipRates:
     samples: np.ndarray
     sigma: float = 0.0
 
-    def one(self, number: int) -> SlipRate:
-        """Return one of them."""
+    def rate(self, number: int) -> SlipRate:
+        """Return the rate of a number."""
         samples = self.samples[self.starts[number] : self.starts[number + 1]].astype(float)
         rate = SlipRate.of(float(self.onset[number]), float(self.step[number]), samples)
         return rate.smoothed(self.sigma) if self.sigma else rate
 
-    def some(self, numbers: np.ndarray) -> SlipRates:
-        """Return some of them (numbers)."""
+    def subset(self, numbers: np.ndarray) -> SlipRates:
+        """Return the rates of these numbers."""
         sizes = np.diff(self.starts)[numbers]
         starts = np.concatenate([[0], np.cumsum(sizes)])
         taken = np.repeat(self.starts[numbers] - starts[:-1], sizes) + np.arange(starts[-1])
@@ -229,7 +229,7 @@ class SlipRates:
         return self.onset - rises - reach, last + falls + reach
 
     def resampled(self, numbers: np.ndarray, first: np.ndarray, count: int, dt: float):
-        """Return some of them (numbers, count), each `count` times at dt s from times first (s)."""
+        """Return rates (numbers, count), each at `count` times at dt s from times first (s)."""
         resampled = np.empty((numbers.size, count))
         for rows in self._alike(numbers, count + 2 * len(_SERIES) + 1):
             times = first[rows, None] + dt * np.arange(count)
@@ -292,7 +292,7 @@ class SlipRates:
             yield from np.split(rows, np.arange(most, rows.size, most))
 
     def _together(self, numbers: np.ndarray) -> SlipRate:
-        """Return some rates, of alike lengths, as one whose knots are (rate, knot)."""
+        """Return rates of equal lengths as a single one with knots (rate, knot)."""
         sizes = np.diff(self.starts)[numbers]
         order = np.arange(sizes.max())
         there = order < sizes[:, None]

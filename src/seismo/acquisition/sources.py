@@ -32,7 +32,7 @@ class ManySources(Protocol):
 
     @property
     def samples(self) -> list[PointSource]:
-        """All of few; of many some that stand for them."""
+        """All sources, or a representative sample of many."""
 
     def moved(self, positions: np.ndarray) -> ManySources:
         """Return them at other positions (point, 3) m."""

@@ -4,8 +4,8 @@ Spectra of traces are spectra of the wavelets, filtered by radiation, spreading 
 
 Far from a source of wavelet s(t) the motion is a time derivative of s: none for a pressure source,
 the first for a force, the second for a moment (the first where s is a moment rate). Spreading from
-a line, as in 2-D, is half an integration; plane waves are s itself. Displacement is one integration
-more than velocity, acceleration and the rate of strain are one derivative.
+a line, as in 2-D, is half an integration; plane waves are s itself. Displacement is an integral of
+velocity; acceleration and the rate of strain are derivatives.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SourceKind:
     Attributes:
         type: in the scenario.
         locate: function(where positions of the grid are, section of the scenario, its number) ->
-            the source in the grid, a `PointSource` or an object that `with_moments` makes one of.
+            the source in the grid, a `PointSource` or an object that `with_moments` turns into one.
         wavelet: function(section, folder of files) -> its wavelet.
         bound: function(section, folder of files) -> a wavelet with the frequencies of all
             directions, in any earth; None where that is its own.
@@ -189,7 +189,7 @@ def _cumulative(
 
 
 _SAMPLES = 257  # of a signal, to find its peak
-_LATTICE = 0.25  # p / (h^2 s) where -laplacian p = s in one cell of a cubic lattice (2-D: .2 to .6)
+_LATTICE = 0.25  # p / (h^2 s) where -laplacian p = s in a cell of a cubic lattice (2-D: .2 to .6)
 
 
 def scale_to(number: float, power: int) -> float:
@@ -240,7 +240,7 @@ def pressures(
 ) -> np.ndarray:  # fmt: skip
     """Estimate the largest pressures (source) in Pa in the cells of the sources.
 
-    A source that varies slowly beside a cell holds -laplacian p = s up, in one cell alone.
+    A source that varies slowly beside a cell holds -laplacian p = s up, in that cell alone.
 
     Args:
         physics: of acoustic waves of constant density.

@@ -340,7 +340,7 @@ def refine(traces: np.ndarray, factor: int) -> np.ndarray:
     half_length = 25 * factor
     taps = factor * _windowed_sinc(1.0 / factor - 2.5 / half_length, half_length)
     taps[np.arange(-half_length, half_length + 1) % factor == 0] = 0.0
-    taps[half_length] = 1.0  # samples stay what they are
+    taps[half_length] = 1.0  # samples stay unchanged
     edges = [(0, 0)] * (traces.ndim - 1)
     extended = np.pad(traces.astype(float), [*edges, (0, 25)], mode="edge")
     spread = np.zeros((*extended.shape[:-1], extended.shape[-1] * factor))

@@ -99,8 +99,8 @@ def _gaussian_derivative(spec: GaussianDerivativeWavelet) -> WaveletShape:
 def _ricker_derivative(spec: RickerDerivativeWavelet) -> WaveletShape:
     """The first derivative of the Ricker wavelet, scaled to extrema of +1 (before 0) and -1.
 
-    2 k^2 tau (2 a - 3) exp(-a), a = (k tau)^2, k = pi f; its extrema are those of
-    4 a^2 - 12 a + 3 = 0, the larger at a = (3 - sqrt 6) / 2.
+    2 k^2 tau (2 a - 3) exp(-a), a = (k tau)^2, k = pi f; its extrema satisfy 4 a^2 - 12 a + 3 = 0,
+    the larger at a = (3 - sqrt 6) / 2.
     """
     k = math.pi * spec.frequency
     at_peak = (3.0 - math.sqrt(6.0)) / 2.0

@@ -132,8 +132,8 @@ def energy_spectrum(
         spec: the wavelet.
         derivatives: order of the derivative.
         base: folder at which paths of files start.
-        rate: whether the wavelet is a moment, which stays at its last value: what it jumps by at
-            its ends does not act, only its rate of change between them.
+        rate: whether the wavelet is a moment, which stays at its last value: jumps at its ends do
+            not act, only its rate of change between them.
     """
     shape = shape_of(spec, base)
     frequency, spectrum = spectrum_of(shape.rate if rate else shape.value, shape)

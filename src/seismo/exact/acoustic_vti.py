@@ -16,8 +16,8 @@ d > 0 both kinds of waves are in it: E vanishes for the second at k = -i s / (vp
 which g tends to a constant. Where d = 0 it is the isotropic solution, stretched across the axis.
 Here z is along the axis: a tilted axis turns the offsets.
 
-With loss all moduli are M(s) times their values for vp. Over M the equations are those without loss
-of s / sqrt(M), with sources a / M and b / M; sources of strain, which a modulus multiplies, stay.
+With loss all moduli are M(s) times their values for vp. Over M the equations are the lossless ones
+at s / sqrt(M), with sources a / M and b / M; sources of strain, which a modulus multiplies, stay.
 
 `pressure` is the mean stress. A `volume` source adds strains by the weights of that mean, so that
 p_tt / vp^2 - laplacian p = f(t) delta(x) in an isotropic fluid; a `moment` adds f(t) to both.

@@ -53,9 +53,9 @@ def transform(
 ) -> Spectrum:
     """Return the Laplace spectrum of a sampled source function.
 
-    source (time): samples at t = 0, dt, ...; dt in s; suppression: how much a wave one period late
-    is weakened; cut: relative level under which a frequency is left out.
-    Raises SeismoError when the source is empty, zero or not finite.
+    source (time): samples at t = 0, dt, ...; dt in s; suppression: weakening of a wave one period
+    late; cut: relative level under which a frequency is left out. Raises SeismoError when the
+    source is empty, zero or not finite.
     """
     source = np.asarray(source, float)
     if source.ndim != 1 or not np.isfinite(source).all() or not source.any():

@@ -135,7 +135,7 @@ def relaxation(epsilon: Sequence[float], sigma: Sequence[float]) -> Modulus:
 
 
 def constant_q(quality: float, reference_frequency: float) -> Modulus:
-    """Return M(s) over that of the phase velocity at the reference frequency [Hz], for one Q."""
+    """Return M(s) over that of the phase velocity at the reference frequency [Hz], for a Q."""
     omega = 2 * np.pi * reference_frequency
     gamma = np.arctan(1 / quality) / np.pi
     # 1 / Re(1/v) is the phase velocity.
@@ -144,7 +144,7 @@ def constant_q(quality: float, reference_frequency: float) -> Modulus:
 
 
 def kolsky(quality: float, reference_frequency: float) -> Modulus:
-    """Return M(s) over that of the phase velocity at the reference frequency [Hz], for one Q."""
+    """Return M(s) over that of the phase velocity at the reference frequency [Hz], for a Q."""
     omega = 2 * np.pi * reference_frequency
     real = 1 / (1 + 1 / (4 * quality**2))
     return lambda s: (real * (1 + np.log(s / omega) / (np.pi * quality))) ** 2

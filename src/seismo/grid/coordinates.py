@@ -112,8 +112,8 @@ def unwrapped(longitudes: np.ndarray) -> np.ndarray:
 def around(longitudes: np.ndarray, meridian: float) -> tuple[np.ndarray, np.ndarray]:
     """Return rising longitudes about a meridian, and their numbers among the given longitudes.
 
-    An axis that goes around the earth is cut opposite of the meridian, and goes on by one longitude
-    beyond the cut.
+    An axis that goes around the earth is cut opposite of the meridian, and continues by one
+    longitude beyond the cut.
 
     Args:
         longitudes: rising (n), in degrees.

@@ -14,8 +14,8 @@ that the alignment of a row depends on y alone, which
 `seismo.backends.gpu.sweeps.blocks.RowRotation` corrects.
 Points cost more in absorbing layers and in curved rows; subdomains share costs (`PointCosts`).
 
-A checkpoint can be read on another decomposition: a `GlobalBlock` views a flat array of one rank as
-a block with several axes, and lists the global indices of each axis in an array that all ranks know
+A checkpoint can be read on another decomposition: a `GlobalBlock` views a rank's flat array as a
+block with several axes, and lists the global indices of each axis in an array that all ranks know
 by its name. Where two blocks of one global array overlap, their numbers are the same; that holds in
 halos too, which are copies::
 
@@ -95,8 +95,8 @@ class CheckpointArray(NamedTuple):
 
     Attributes:
         array: the numbers.
-        blocks: what it holds for all; a halo is no part of them, as steps exchange only what they
-            read in halos, and leave the rest as it was.
+        blocks: its part that other decompositions share; without halos, of which steps exchange
+            only the numbers that they read.
         halos: the same blocks with their halos, which are filled too; None where there are none.
     """
 

@@ -8,11 +8,11 @@ point, inside the absorbing layer if any; the scenario's extent begins at index 
     coordinate               origin
 
 The spacing along z may grow with depth (`Stretching`). With rows counted by zeta from the top of
-the extent, z = top + h S(zeta), and a cell of row zeta is J = S' >= 1 times as tall as one at the
-top. A derivative along z is 1 / J that along zeta, J taken where the derivative stands; an integral
-over depth has the weights J. J is a cubic B-spline of its values at the rows, S its integral. It is
-1 in the first rows (`FLAT_ROWS`), where a free surface closes differences, and is constant in
-absorbing layers.
+the extent, z = top + h S(zeta), and a cell of row zeta is J = S' >= 1 times as tall as a cell at
+the top. A derivative along z is 1 / J that along zeta, J taken where the derivative stands; an
+integral over depth has the weights J. J is a cubic B-spline of its values at the rows, S its
+integral. It is 1 in the first rows (`FLAT_ROWS`), where a free surface closes differences, and is
+constant in absorbing layers.
 
 J follows a wanted factor, which grows with depth: it is never above it, grows by `GROWTH` a row at
 most, and is the mean of that over `SMOOTH_ROWS` rows, so that waves do not notice.
@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-FLAT_ROWS = 24  # at the top; closures of order 16, and what reads beside them, take as many
+FLAT_ROWS = 24  # at the top; closures of order 16, and interpolation beside them, take as many
 SMOOTH_ROWS = 20  # whose mean the factors are
 GROWTH = 1.05  # largest ratio of neighbouring rows
 LARGEST = 3.0  # times the spacing at the top that cells are tall where nothing else is asked for
@@ -119,7 +119,7 @@ class Stretching:
         return np.where(wanted <= self.flat, wanted, row)
 
     def moved(self, z: np.ndarray, cells: np.ndarray | float) -> np.ndarray:
-        """Return z in m of what lies so many (fractional) cells below depths z in m."""
+        """Return z in m of points `cells` (fractional) cells below depths z in m."""
         return self.coordinate(self.row(z) + np.asarray(cells) * self.fraction)
 
 

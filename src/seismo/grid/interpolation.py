@@ -110,7 +110,7 @@ class Surface:
         vanishes: whether the field is zero on the surface (known, where the ground slopes).
         sloped: half points below a closed surface that may be combined with its prescribed slope,
             0 without one.
-        rows: that one-sided polynomials below a closed surface go through.
+        rows: of one-sided polynomials below a closed surface.
     """
 
     sign: int

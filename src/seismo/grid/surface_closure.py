@@ -1,8 +1,8 @@
 """SBP boundary closure of the staggered differences at a free surface (summation by parts).
 
 At a free surface the derivative across it has no points on the far side. Two grids meet there:
-nodes n = 0, 1, 2, ... (the surface is node 0) and half points r + 1/2. A closure is one matrix Q
-and two diagonal norms with
+nodes n = 0, 1, 2, ... (the surface is node 0) and half points r + 1/2. A closure is a matrix Q and
+two diagonal norms with
 
     G = inv(H_half) Q   (nodes -> half points),    D = -inv(H_node) Q^T  (half points -> nodes)
 
@@ -26,7 +26,7 @@ dozens of their numbers free, which the kinds of closure choose by different cri
   closure is used. The fit for forces, and for moments well below the rows, has large errors in the
   near field of a *moment* or a horizontal force among the rows: a second fit includes sources among
   them.
-- For order 8 there are fits to layers over half-spaces with one contact at a certain depth
+- For order 8 there are fits to layers over half-spaces with a contact at a given depth
   (`scripts/fit_surface_contact.py`): the error of one-sided rows at a contact's kink depends on the
   depth of the contact, and hardly on the media. Sources and receivers among their rows are less
   accurate.
@@ -76,7 +76,7 @@ class ClosureKind(Enum):
 
     PLAIN = "plain"  # contacts among its rows
     FORCES = "forces"  # forces on the surface, vertical ones anywhere, and all below its rows
-    CONTACT = "contact"  # one contact among its rows, with stiffer rock below
+    CONTACT = "contact"  # a contact among its rows, with stiffer rock below
     LONG = "long"  # the same as forces, with bounded differences along z, for longer time steps
     MOMENTS = "moments"  # moments and horizontal forces among its rows
 
@@ -238,11 +238,12 @@ def most_rows() -> int:
 
 
 def _fit(order: int, kind: ClosureKind, even_rows: float) -> dict | None:
-    """Return the largest fit of a kind whose rows lie in one medium, or None.
+    """Return the largest fit of a kind whose rows lie in a single medium, or None.
 
     For a contact, return the fit whose contact depth is closest to `even_rows`.
     """
-    # A contact's fit belongs to one depth of the contact; others need enough rows in one medium.
+    # A contact's fit belongs to one depth of the contact; others need enough rows in a single
+    # medium.
     candidates = [fit for fit in fits() if (fit["order"], fit["kind"]) == (order, kind.value)]
     if kind is ClosureKind.CONTACT:
         fitted = [fit for fit in candidates if abs(fit["depth"] - even_rows) <= _CONTACT_STEP]
@@ -257,7 +258,7 @@ def closure_kind(
 
     Args:
         order: of the differences.
-        even_rows: cells below the surface that are of one solid.
+        even_rows: cells of a single solid below the surface.
         moments: whether a moment acts among the rows (`MOMENT_ROWS`), or a horizontal force.
         contact_depth: depth in cells of a contact that the rows may be fitted to.
     """
@@ -272,7 +273,7 @@ def closure_kind(
 
 
 def has_long_closure(order: int, even_rows: float) -> bool:
-    """Whether bounded differences of an order have a closure with so many cells in one solid."""
+    """Whether bounded differences of an order have a closure with `even_rows` cells in a solid."""
     return _fit(order, ClosureKind.LONG, even_rows) is not None
 
 
@@ -293,7 +294,7 @@ def surface_closure(
     Args:
         stencil: of the interior, order 2M.
         kind: the use it is to be most accurate for; plain where no fit of that kind applies.
-        even_rows: cells below the surface in one solid, or the contact depth of that kind.
+        even_rows: cells below the surface in a single solid, or the contact depth of that kind.
         max_power: highest power that a plain closure is exact for.
     """
     c = stencil.first

@@ -5,12 +5,11 @@ interpolations keep energy: they belong to the norms of the closed differences
 (`seismo.grid.surface_closure`).
 
 *At positions* among the rows of a fitted closure, weights along z read fields and spread sources
-(`SurfaceWeights`). The grid's fields are no samples of the exact ones there: what short waves do in
-the rows depends on the closure. Weights fitted to the exact response of half-spaces
+(`SurfaceWeights`). The grid's fields are no samples of the exact ones there: short waves in the
+rows depend on the closure. Weights fitted to the exact response of half-spaces
 (`scripts/fit_surface_weights.py`) read a velocity, strain or stress among the rows a few times
-better than polynomials, and by their transpose a force or a moment there moves the surface as one
-at its very depth does. They are exact for polynomials up to degree 3, like weights of a whole
-space.
+better than polynomials, and by their transpose a force or a moment there moves the surface as at
+its exact depth. They are exact for polynomials up to degree 3, like weights of a whole space.
 
 Fitted are depths half a cell apart. In between, weights are of the polynomial through the
 nearest six depths, which keeps that exactness.
@@ -30,7 +29,7 @@ from seismo.grid.coefficients import MIDPOINT
 from seismo.grid.interpolation import Along, lagrange
 from seismo.grid.surface_closure import DECIMALS, ClosureKind, SurfaceClosure
 
-_PROJECTIONS = 200  # at most, in search of an interpolation of norm 1; some 50 find it
+_PROJECTIONS = 200  # at most, in search of an interpolation of norm 1; about 50 find it
 _BELOW = 1e-4  # of 1 lie projected singular values, so that the search ends
 _MET = 0.01  # to which fitted coefficients meet conditions that Taylor's meet
 _ENOUGH = 1e-4  # over 1, which coefficients that are not exact for lines may keep
@@ -223,7 +222,7 @@ def surface_weights(order: int, kind: ClosureKind, even_rows: float) -> SurfaceW
     Args:
         order: of the differences.
         kind: of the closure.
-        even_rows: cells below the surface that are of one solid; no weight is of a row below these.
+        even_rows: cells of a single solid below the surface; rows below these have no weight.
     """
     reach = deepest(even_rows)
     known = (order, kind.value) in _fits()

@@ -115,7 +115,7 @@ def _header(words: list[str], columns: list[str], where: str) -> list[int]:
 
 
 def _remedy(count: int, columns: list[str]) -> str:
-    """Return what to write where a file has the columns of the other kind of table."""
+    """Return the remedy where a file has the columns of the other kind of table."""
     if count == len(columns) or count not in (len(_COLUMNS), len(_ALL_COLUMNS)):
         return ""
     return f"; for {count} columns write attenuates: {str(columns == _COLUMNS).lower()}"
@@ -163,7 +163,7 @@ def build_earth(
         clamp: interior as ((z_min, z_max), (y_min, y_max), (x_min, x_max)) in m; None for an axis
             without limits. Also gives a gradient and a file their default extent and origin.
         spacing: spacing of the run's grid in m by axis name, for files that give none.
-        projection: function() -> the map between the grid and the earth, None without one.
+        projection: function() -> the map between the grid and the earth, None if none.
         clamps: other ones, by the numbers of parts whose z counts from the ground.
 
     Raises:
@@ -215,7 +215,7 @@ def _check_perturbed(medium: RandomMedium, k: int, needs: Sequence[str], used: s
 
 
 def _refuse_replaced(medium: RandomMedium, k: int, built: Sequence[Any]) -> None:
-    """Refuse perturbations of what a later part gives anew, everywhere."""
+    """Refuse perturbations of parameters that a later part replaces everywhere."""
     for later, model_part in enumerate(built[k + 1 :], k + 1):
         if names := sorted(medium.factors.keys() & model_part.parameters):
             raise ModelError(
@@ -322,7 +322,7 @@ def _on_grids(
 
 
 def _written(section: ScenarioSection) -> dict[str, Any]:
-    """Return what a part gives of parameters, by their names."""
+    """Return a part's parameters, by name."""
     by_name = {name: getattr(section, name, None) for name in PARAMETERS}
     return {name: value for name, value in by_name.items() if value is not None}
 
@@ -333,7 +333,7 @@ def _check_order(
     key: tuple[str | int, ...],
     region: Mapping[str, tuple[float, float]],
 ) -> None:
-    """Refuse files whose order of axes is not given, and seems to be the opposite one."""
+    """Refuse files whose order of axes is not given, and seems to be reversed."""
     for name, grid in grids.items():
         is_explicit = files[name].axes is not None or files[name].origin is not None
         is_explicit = is_explicit or format_of(files[name]) == "segy"
@@ -400,7 +400,7 @@ def _check_layers(section: LayersPart, key: tuple[str | int, ...]) -> None:
 
 
 def _check_ends(section: GradientPart, key: tuple[str | int, ...]) -> None:
-    """Refuse a gradient between a quality factor and inf: no line leads from one to the other.
+    """Refuse a gradient between a quality factor and inf: no line joins them.
 
     So are axes that turn further than they need to.
     """

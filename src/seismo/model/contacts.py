@@ -1,4 +1,4 @@
-"""Contacts of an earth that varies with depth only: their depths, and those that slip."""
+"""Contacts of an earth that varies with depth only: their depths, and slip contacts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SlipContact(Protocol):
 
     @property
     def half(self) -> int:
-        """The half row between the last row above it and the first one below."""
+        """The half row between the last row above it and the first row below."""
 
     @property
     def solid_above(self) -> bool:
@@ -51,7 +51,7 @@ class SlipContacts:
 
     Attributes:
         every: all of them.
-        corrected: those whose rows are corrected.
+        corrected: contacts whose rows are corrected.
     """
 
     every: Sequence[SlipContact] = ()
@@ -93,7 +93,7 @@ def contact_depths(earth: Earth, grid: Grid) -> np.ndarray:
 
 
 def _profiles(earth: Earth, z: np.ndarray) -> np.ndarray:
-    """Return the parameters (name, depth); of those that may be infinite the inverse."""
+    """Return the parameters (name, depth); the inverse of parameters that may be infinite."""
     samples = earth.sample(z, None)
     return np.array(
         [1.0 / samples[name] if name in _INFINITE else samples[name] for name in earth.needs]

@@ -1,6 +1,6 @@
-"""The earth model of a scenario as one object that knows vp, vs and rho at any point.
+"""The earth model of a scenario as an object that knows vp, vs and rho at any point.
 
-Parts are painted in the order of the scenario, each over those before it; parameters that a part
+Parts are painted in the order of the scenario, each over the previous parts; parameters that a part
 does not set stay unchanged. Coordinates beyond the interior (in the absorbing layers) are clamped
 to its edge, so that the medium is constant along the normal of every layer.
 
@@ -61,11 +61,11 @@ class Earth:
     """vp, vs and rho anywhere; see `build_earth`.
 
     Attributes:
-        model_parts: painted one over the other.
+        model_parts: painted in order.
         needs: names of the parameters.
         clamp: the interior, beyond which it goes on as at its edge.
-        conditions: what the parameters fulfil.
-        conversion: of what the parts give to these parameters.
+        conditions: of the parameters.
+        conversion: from the parts' parameters to these.
         relaxation: of a medium that attenuates; vp and vs are then the unrelaxed ones.
         moduli: of P and S waves, over unrelaxed ones.
         growth: moduli are larger by so many times their y.
@@ -155,7 +155,7 @@ class Earth:
     def _converted(
         self, fields: dict[str, np.ndarray], coordinates: Bounds, conversion: Conversion
     ) -> dict[str, np.ndarray]:
-        """Return the parameters of what has been painted; each different rock is converted once."""
+        """Return the painted parameters, converting each different rock once."""
         conversion.complete(fields)
         _check(fields, coordinates, self)
         columns = np.array([fields[name].ravel() for name in conversion.takes])
@@ -173,8 +173,8 @@ class Earth:
     def most_qp(self, medium: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the qp of media whose bulk modulus (`relaxation`) loses nothing.
 
-        With more it would gain energy, and waves could grow. In 2-D it is lambda + mu. In rock that
-        is anisotropic some strain loses nothing (`seismo.equations.rock.anisotropic_loss`).
+        With more it would gain energy, and waves could grow. In 2-D it is lambda + mu. In
+        anisotropic rock there is a strain without loss (`seismo.equations.rock.anisotropic_loss`).
         """
         with np.errstate(divide="ignore"):
             return medium["qs"] / shear_share(medium, self._dimensions)
@@ -235,7 +235,7 @@ class Earth:
     def varies(self, low: Bounds, high: Bounds, density: bool = False) -> bool:
         """Whether gridded parts vary anywhere between two depths z of `low` and `high`.
 
-        Of `density` alone, it must step from one point of the file to the next.
+        Of `density` alone, it must step between neighbouring points of the file.
         """
         boxes = self.frame.boxes(self.inside(*low), self.inside(*high))
         for k, model_part in enumerate(self.model_parts):
@@ -275,7 +275,7 @@ def _check(fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth) 
     for name, samples in fields.items():
         if name in CONSTANTS:
             continue  # 0 where a rock is given otherwise
-        # A comparison with NaN is false: one pass finds both the missing and the impossible.
+        # A comparison with NaN is false: a single pass finds both the missing and the impossible.
         parameter = PARAMETERS[name]
         least = parameter.least
         is_valid = samples >= least if parameter.has_least else samples > least
@@ -315,7 +315,7 @@ def _fulfil(
     fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth,
     which: np.ndarray | None = None,
 ) -> None:  # fmt: skip
-    """Raise for media that do not fulfil a condition, which are those of the fields or `which`."""
+    """Raise for media, of the fields or `which`, that do not fulfil a condition."""
     for condition in conditions:
         fulfilled = np.asarray(condition.holds(media))
         if not fulfilled.all():
@@ -327,7 +327,7 @@ def _refuse(
     condition: Condition, fields: Mapping[str, np.ndarray], is_bad: np.ndarray, coordinates: Bounds,
     earth: Earth,
 ) -> None:  # fmt: skip
-    """Raise for what does not fulfil a condition, with the first position."""
+    """Raise for media that do not fulfil a condition, with the first position."""
     first_ones = [_first(is_bad, fields[name], coordinates) for name in condition.names]
     first_bad = first_ones[0][0]
     named = (f"{n} is {v:g}" for n, (_, v) in zip(condition.names, first_ones, strict=True))

@@ -39,8 +39,8 @@ _STIFF = {"c11", "c22", "c33"}
 class Extremes:
     """Smallest and greatest values of a region; `vs_min` leaves fluids out (0 if all is fluid).
 
-    `others` has those of parameters that single equations declare, and of what these derive.
-    `fluid_rho_min`, `fluid_rho_max` are those of fluids alone, where the physics knows density.
+    `others` has further parameters that equations declare, and quantities derived from these.
+    `fluid_rho_min`, `fluid_rho_max` hold for fluids alone, where the physics knows density.
     """
 
     vp_min: float = 0.0
@@ -58,12 +58,12 @@ class Extremes:
 
     @property
     def fluids_alike(self) -> bool:
-        """Whether all fluids have one density."""
+        """Whether all fluids have the same density."""
         return self.fluid_rho_min == self.fluid_rho_max
 
     @property
     def uniform(self) -> bool:
-        """Whether there is only one medium."""
+        """Whether there is a single medium."""
         pairs = (
             (self.vp_min, self.vp_max),
             (self.vs_min, self.vs_max),
@@ -80,7 +80,7 @@ def extremes_of(
     take: Callable[[slice, Samples], object] = lambda rows, samples: None,
     derived: Mapping[str, Callable[[Samples], np.ndarray]] | None = None,
 ) -> Extremes:
-    """Return the extremes over a grid, from one pass over its nodes.
+    """Return the extremes over a grid, from a single pass over its nodes.
 
     Args:
         earth: the earth.
@@ -188,7 +188,7 @@ class _Bounds:
         self._fluid = False
 
     def include(self, fields: Samples) -> None:
-        """Widen the bounds to some samples."""
+        """Widen the bounds to samples."""
         if "rho" in fields:
             is_fluid = fields["vs"] == 0.0 if "vs" in fields else slice(None)
             self._widen("fluid_rho", fields["rho"][is_fluid])

@@ -58,7 +58,7 @@ def read_grid(
     spacing: Mapping[str, float],
     region: Mapping[str, Limits],
 ) -> GridField:
-    """Read one parameter from a gridded file.
+    """Read a parameter from a gridded file.
 
     Args:
         spec: the scenario's specification of the file.
@@ -151,7 +151,7 @@ def refuse_no_file(path: Path) -> None:
 
 @contextmanager
 def one_line_for_malformed(path: Path, form: str) -> Iterator[None]:
-    """Raise what libraries say of a damaged file as one line."""
+    """Raise libraries' errors of a damaged file as one line."""
     try:
         yield
     except MALFORMED as error:
@@ -201,7 +201,7 @@ def _swapped(array: np.ndarray, factor: float, name: str, spec: GriddedFile) -> 
 
 
 def files_of_volume(section: VolumePart, path: Path) -> list[Path]:
-    """Return the file of a part of the model at its path, and those that it names in turn.
+    """Return the file of a part of the model at its path, and the files that it names in turn.
 
     Raises:
         ModelError: it is malformed.
@@ -225,15 +225,15 @@ def read_volume(
 
     Args:
         section: the part of the scenario's model.
-        variables: those of the file, and their units, by parameter.
+        variables: variables of the file, and their units, by parameter.
         base: folder that relative paths start from.
         key: of the part in the scenario.
         region: limits of the grid in m by axis name.
-        projection: function() -> the map between the grid and the earth, None without one.
+        projection: function() -> the map between the grid and the earth, None if none.
 
     Raises:
         ModelError: missing or malformed file, or physically impossible values.
-        InsufficientMemoryError: what is needed of it is larger than the free memory.
+        InsufficientMemoryError: the needed part is larger than the free memory.
     """
     path = Path(base) / section.path
     request = VolumeRequest(path, section, variables, key, region, projection)
@@ -257,7 +257,7 @@ def grid_of_array(
     region: Mapping[str, Limits],
     spacing: Mapping[str, float],
 ) -> GridField:
-    """Take one parameter from an array; what is in C order, axes zyx, is not copied.
+    """Take a parameter from an array; arrays in C order, axes zyx, are not copied.
 
     Args:
         array: the array.
@@ -304,9 +304,9 @@ def grid_of_array(
 
 
 def _axes_of_array(array: PythonArray, written: str | None, run: str) -> str:
-    """Return the axes of an array in C order: its labels', those written, or by their number.
+    """Return the axes of an array in C order: from its labels, as written, or by their number.
 
-    `run` are those of the run.
+    `run` are the run's axes.
     """
     labelled = "".join(array.axes or ())
     axes = labelled or written or USUAL_AXES[len(array.shape)]

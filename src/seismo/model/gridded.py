@@ -11,8 +11,8 @@ Where samples are cells, each is the rock of a box about its point, which ends m
     linear     ...a----a+b/2----b+c/2----c...
     cells      ...a a a a|b b b b|c c c c...
 
-On a tensor grid (each coordinate varying along its own axis) it is done one axis after the other,
-several times faster than point by point; where only the first coordinate does, along that axis
+On a tensor grid (each coordinate varying along its own axis) it is done axis by axis,
+several times faster than point by point; where only the first coordinate varies so, along that axis
 first; else point by point. Which way is taken depends on how coordinates vary, not on how many
 there are, so that all cuts of a grid see the same bits. What has no weight does not count.
 """
@@ -44,7 +44,7 @@ def interpolate(samples: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarra
 
     Args:
         samples: an array with an axis for each index.
-        indices: fractional, of one rank, from 0 to the number of points less 1.
+        indices: fractional, of equal rank, from 0 to the number of points less 1.
     """
     if _on_own_axes(indices):
         return _tensor(samples, indices)
@@ -86,7 +86,7 @@ def _first_alone(indices: Sequence[np.ndarray]) -> bool:
 
 
 def _tensor(samples: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
-    """Interpolate along one axis after the other."""
+    """Interpolate axis by axis."""
     result = samples
     for axis, index in enumerate(indices):
         result = _along_axis(result, axis, index)
@@ -94,7 +94,7 @@ def _tensor(samples: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _along_axis(samples: np.ndarray, axis: int, index: np.ndarray) -> np.ndarray:
-    """Interpolate along one axis, at all values of an index."""
+    """Interpolate along an axis, at all values of an index."""
     low, weight = _cell(index.ravel(), samples.shape[axis])
     above = samples.take(low + (weight > 0.0), axis)
     weight = weight.reshape([-1 if a == axis else 1 for a in range(samples.ndim)])
@@ -159,13 +159,13 @@ class GridField:
         return float(self.samples.max()) * self.factor
 
     def reach(self, axis: str) -> tuple[float, float]:
-        """Return the coordinates in m of its first and last point along one of its axes."""
+        """Return the coordinates in m of its first and last point along an axis."""
         a = self.axes.index(axis)
         return self.origin[a], self.origin[a] + (self.samples.shape[a] - 1) * self.spacing[a]
 
     @property
     def thin(self) -> GridField:
-        """The same without those of the axes x and y along which nothing varies."""
+        """The same grid without axes x or y along which nothing varies."""
         array = self.samples
         kept = list(range(self.samples.ndim))
         for a in [a for a, axis in enumerate(self.axes) if axis != "z" and "z" in self.axes]:
@@ -211,7 +211,7 @@ class GridField:
         return closest_numbers(self.samples.shape, self._indices(z, y, x))
 
     def _indices(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> list[np.ndarray]:
-        """Return fractional indices of coordinates in m along the axes, all of one rank."""
+        """Return fractional indices of coordinates in m along the axes, all of equal rank."""
         rank = max(np.ndim(z), np.ndim(x), 0 if y is None else np.ndim(y))
         indices: list[np.ndarray] = []
         for name, start, step in zip(self.axes, self.origin, self.spacing, strict=True):
@@ -281,9 +281,9 @@ class GridField:
 class Gridded:
     """The part of an earth model that comes from gridded files, one per parameter.
 
-    Nothing lies between a fluid and a solid: from one point of the file to the next the earth is as
-    at the nearer of them where vs is 0 at one only. What is `removed` is 0 everywhere.
-    Samples are `cells`, or values between which it is interpolated.
+    There is no mixture of fluid and solid: between points of the file with vs = 0 at one of them
+    only the earth is as at the nearer. What is `removed` is 0 everywhere. Samples are `cells`, or
+    values between which it is interpolated.
     """
 
     grids: Mapping[str, GridField]
@@ -351,7 +351,7 @@ class Gridded:
         return any(grid.varies(top, bottom) for grid in self.grids.values())
 
     def steps(self, top: float, bottom: float) -> bool:
-        """Whether density jumps from one point to the next, between two depths in m.
+        """Whether density jumps between neighbouring points, between two depths in m.
 
         Else <rho> and 1 / <1 / rho> of a cell are the same to (ln GENTLE)^2 / 12.
         """
@@ -385,7 +385,7 @@ def unlike(theta: GridField, phi: GridField) -> bool:
 def separate_angles(
     gridded_parts: Mapping[int, Mapping[str, GridField]],
 ) -> tuple[int, int] | None:
-    """Return the numbers of two parts of which one gives theta alone, and another phi alone.
+    """Return the numbers of two parts of which the first gives theta alone, the second phi alone.
 
     Args:
         gridded_parts: grids by parameters, of each gridded part of a model by its number.
@@ -402,9 +402,9 @@ def angles_at(
     grids: Mapping[str, GridField], z: np.ndarray, y: np.ndarray | None, x: np.ndarray,
     nearest: bool = False,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """Return those angles in degrees that grids have, at coordinates in m: those of a mean axis.
+    """Return the angles in degrees that grids give, at coordinates in m, of a mean axis.
 
-    Where one of them is given alone it turns the shorter way, theta as an axis, phi as a direction.
+    An angle given alone turns the shorter way, theta as an axis, phi as a direction.
 
     Args:
         grids: of parameters, by name; both angles on points that are alike.
@@ -453,6 +453,6 @@ def azimuth_at(
 
 
 def _along(grid: GridField, axes: list[str]) -> np.ndarray:
-    """Return the values of a grid, with an axis of one point for every axis that it has not."""
+    """Return the values of a grid, with an axis of length 1 for every missing axis."""
     missing = tuple(k for k, axis in enumerate(axes) if axis not in grid.axes)
     return np.expand_dims(grid.samples * grid.factor, missing)

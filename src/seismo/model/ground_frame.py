@@ -29,7 +29,7 @@ class GroundFrame:
     below_ground: frozenset[int] = frozenset()
 
     def follows_ground(self, number: int) -> bool:
-        """Whether z of a part may be another one than that of the grid."""
+        """Whether z of a part may differ from that of the grid."""
         return self.topography is not None or number in self.below_ground
 
     def points(self, coordinates: Bounds) -> PlacedPoints:
@@ -42,7 +42,7 @@ class GroundFrame:
         return PlacedPoints(self, (self.topography.z_over(f, s), y, x), f)
 
     def boxes(self, low: Bounds, high: Bounds) -> PlacedBoxes:
-        """Return the boxes of z, y, x that hold those of s, y, x in m."""
+        """Return the boxes of z, y, x that contain the boxes of s, y, x in m."""
         if self._is_flat(low[0]):
             return PlacedBoxes(self, (low, high))
         assert self.topography is not None

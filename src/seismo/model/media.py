@@ -24,12 +24,12 @@ _TYPICAL = ("slowest", "middle", "fastest")
 class RepresentativeMedium:
     """One medium of the earth.
 
-    Many media are represented by three: the slowest, the median and the fastest. z and share
-    then are those of the slowest tenth of the points, of those between, and of the fastest tenth.
+    Many media are represented by three: the slowest, the median and the fastest. z and share then
+    belong to the slowest tenth of the points, the points between, and the fastest tenth.
 
     Attributes:
         top: smallest z in m of rows in which it occurs, over topography s (`Topography`).
-        bottom: greatest one in m.
+        bottom: greatest depth in m.
         z: smallest and greatest z in m at which it occurs, over topography, too.
         vp: m/s, None where the equation has none.
         vs: m/s, 0 in a fluid, None where the equation has none.
@@ -37,7 +37,7 @@ class RepresentativeMedium:
         share: of the sampled points.
         stands_for: "slowest", "middle" or "fastest" of many media, "" for a single medium.
         others: further parameters that the equation has.
-        height: of the tallest cells that it fills, in those at the top of the grid.
+        height: of the tallest cells that it fills, in cells at the top of the grid.
     """
 
     top: float
@@ -80,7 +80,7 @@ class RepresentativeMedium:
 
 
 class MediaSample:
-    """Media at points spread over the extent, taken from one pass over the nodes of a grid.
+    """Media at points spread over the extent, taken in a pass over the nodes of a grid.
 
     Attributes:
         wet: whether there is fluid in the topmost row.
@@ -111,7 +111,7 @@ class MediaSample:
             self._below_level = below_level.min() if earth.layered else below_level.ravel()
 
     def take(self, rows: slice, samples: Samples) -> None:
-        """Take the points that lie in some rows z of the nodes."""
+        """Take the points that lie in a range of rows z of the nodes."""
         if rows.start == 0 and "vs" in samples:
             self.wet = bool((samples["vs"][0] == 0.0).any())
         inside = (rows.start <= self._rows) & (self._rows < rows.stop)
@@ -186,7 +186,7 @@ def _typical(
     tenth = max(1, len(order) // 10)
     slow_limit, fast_limit = speeds[order[[tenth - 1, -tenth]]]
     inverse = np.where(speeds <= slow_limit, 0, np.where(speeds < fast_limit, 1, 2))
-    inverse[order[-1]] = 2  # however few speeds there are, media are more than one
+    inverse[order[-1]] = 2  # however few speeds there are, there are several media
     between = order[inverse[order] == 1]
     median = between[len(between) // 2] if between.size else order[len(order) // 2]
     return np.array([order[0], median, order[-1]]), inverse

@@ -3,14 +3,14 @@
 Uniform, layers, gradient, table and water vary with depth only; blocks, spheres and polygons in the
 plane of x and z are bodies.
 
-A part paints its values into fields of a common shape, over those of the parts before it. `uneven`
+A part paints its values into fields of a common shape, over the values of previous parts. `uneven`
 returns the boxes in which it is not uniform; only these are sampled finely for cell averages.
 Linear variation by less than 2 % within a box counts as uniform, since the harmonic and the
 arithmetic mean then differ from the value at the centre by less than 4e-5.
 
 Depths z are in m, positive down; velocities in m/s, densities in kg/m3.
 
-Spheres about sources, in which one property turns smoothly to another, are drawn over all parts:
+Spheres about sources, with a smooth transition between properties, are drawn over all parts:
 
     sphere      property = other                                 within half the radius
                 property + w(u) (other - property)               beyond it, w a quintic step
@@ -59,7 +59,7 @@ class EarthPart(Protocol):
         """Overwrite the fields given (broadcast shape of z, y, x) where the part has values."""
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
-        """Return where (broadcast shape) the part is not of one value within low .. high."""
+        """Return where (broadcast shape) the part varies within low .. high."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Uniform:
             fields[name][...] = self.properties[name]
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
-        """Return False: one value everywhere."""
+        """Return False: a single value everywhere."""
         return np.zeros((), bool)
 
 
@@ -107,7 +107,7 @@ class Water:
     def paint(
         self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
     ) -> None:
-        """Overwrite what lies above the sea bed."""
+        """Overwrite values above the sea bed."""
         for name in self.properties.keys() & fields.keys():
             np.copyto(fields[name], self.properties[name], where=z < self.depth)
 
@@ -120,7 +120,7 @@ class Water:
 class DepthProfile:
     """Values linear in z within pieces: layers, gradients and tables alike.
 
-    Piece k reaches from tops[k] down to tops[k + 1]; the first one also covers all above it. In
+    Piece k reaches from tops[k] down to tops[k + 1]; the first also covers all above it. In
     piece k a parameter is at_tops[k] + slopes[k] * (z - tops[k]), held above the first top. What
     `listed` names in the scenario, if anything, gives them: layers, rows, or the path of a table.
     """
@@ -204,7 +204,7 @@ def from_layers(section: LayersPart) -> DepthProfile:
         for name in PARAMETERS
         if any(getattr(layer, name, None) is not None for layer in layers)
     ]
-    # A parameter that only some layers give is refused when the earth is built.
+    # A parameter that not all layers give is refused when the earth is built.
     values_at_top = {name: _column(layers, name) for name in names}
     slopes = {
         name: np.array([float(getattr(layer, f"{name}_gradient", 0.0) or 0.0) for layer in layers])
@@ -243,7 +243,7 @@ def from_rows(table: np.ndarray, section: TablePart) -> DepthProfile:
     slopes = {}
     for name, column in values_at_top.items():
         slope = np.zeros(column.size)
-        if section.interpolation == "linear":  # two rows of one depth are a jump
+        if section.interpolation == "linear":  # two rows of equal depth are a jump
             rise = _difference(column[1:], column[:-1])
             np.divide(rise, step, out=slope[:-1], where=step > 0.0)
         slopes[name] = slope
@@ -414,7 +414,7 @@ def beneath(
 
 @dataclass(frozen=True, eq=False)
 class SourceSpheres:
-    """Spheres of one radius in rock that goes on around them.
+    """Spheres of equal radius in rock that continues around them.
 
     Attributes:
         centres: z, y, x (n, 3) in m.

@@ -1,4 +1,4 @@
-"""Random media: relative perturbations of what lies below, with von Karman's covariance.
+"""Random media: relative perturbations of the medium below, with von Karman's covariance.
 
 A perturbation is a Gaussian field of mean 0 and standard deviation sigma whose covariance at a
 distance (x, y, z) is (von Karman 1948; Frankel & Clayton 1986, JGR 91, eq. 5; Klimes 2002)
@@ -10,11 +10,11 @@ power spectrum is
 
     P(k) = sigma^2 (2 sqrt(pi))^N Gamma(H + N/2) / Gamma(H) a_x a_y a_z / (1 + kappa^2)^(H + N/2),
 
-kappa^2 = (k_x a_x)^2 + ... It is drawn at the nodes of the grid, or of another one, over the whole
+kappa^2 = (k_x a_x)^2 + ... It is drawn at the nodes of the grid, or of another grid, over the whole
 region at once, by circulant embedding (Dietrich & Newsam 1997, SIAM J. Sci. Comput. 18): white
 noise is filtered by the root of the spectrum of C on a periodic lattice that is longer by several
 correlation lengths. So values at nodes have the covariance C itself, and the standard deviation
-sigma whatever the spacing; what is shorter than two nodes appears as their shortest waves. White
+sigma whatever the spacing; waves shorter than two spacings alias to the shortest. White
 noise is keyed by the seed and the number of the plane z (Philox: Salmon et al. 2011), and every
 process draws the whole lattice: no cut of the grid changes a bit.
 """
@@ -58,7 +58,7 @@ class RandomMedium:
     def paint(
         self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
     ) -> None:
-        """Multiply what is there."""
+        """Multiply the values below."""
         perturbation = self.field.at(z, y, x)
         for name in self.factors.keys() & fields.keys():
             fields[name] *= 1.0 + self.factors[name] * perturbation
@@ -134,7 +134,7 @@ def gaussian_field(
         hurst: exponent H.
         seed: of the white noise.
         periodic: whether the field may repeat after so many points; else it is part of a longer
-            one.
+            field.
 
     Raises:
         InsufficientMemoryError: the lattice does not fit into the free memory.
@@ -187,7 +187,7 @@ def _spectrum(lattice: list[int], spacing: list[float], hurst: float) -> np.ndar
 
 
 def _white_noise(lattice: list[int], seed: int) -> np.ndarray:
-    """Return independent normal numbers, those of a plane by the seed and its number."""
+    """Return independent normal numbers, by the seed and the number of each plane."""
     noise = np.empty(lattice, np.float32)
     for number, plane in enumerate(noise):
         generator = np.random.Generator(np.random.Philox(key=np.array([seed, number], np.uint64)))

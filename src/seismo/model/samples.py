@@ -30,19 +30,19 @@ def check_values(
     key: tuple[str, ...],
     otherwise: str,
 ) -> None:
-    """Check the values of one parameter.
+    """Check the values of a parameter.
 
     Args:
         array: its values.
         factor: by which they are in SI.
         name: of the parameter.
         where: they are from, for messages.
-        remedy: function() -> what mends wrong values, "" if that is not known.
+        remedy: function() -> remedy of wrong values, "" if not known.
         key: below that of the parameter, for messages.
-        otherwise: what mends values that are too small or large, if nothing else does.
+        otherwise: default remedy of values too small or large.
 
     Raises:
-        ModelError: some are no numbers, or no medium has them.
+        ModelError: values are no numbers, or no medium has them.
     """
     low = float(array.min())
     high = float(array.max())

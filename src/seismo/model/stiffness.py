@@ -9,8 +9,8 @@ at most the largest, over all velocities v_a, of
 
 where A_a averages over the points that the difference along a reads, by the size of its weights.
 In a uniform medium that is vp^2 (S_x^2 + S_y^2 + S_z^2), the exact value. At a contact of light and
-heavy rock it is more: stresses of the heavy one act on velocities of the light one. Symbols: vp, vs
-(m/s), rho (kg/m3), moduli (Pa); the density of a velocity is the mean of two nodes, mu_ab the
+heavy rock it is more: stresses of the heavy rock act on velocities of the light rock. Symbols: vp,
+vs (m/s), rho (kg/m3), moduli (Pa); the density of a velocity is the mean of two nodes, mu_ab the
 harmonic mean of four.
 """
 
@@ -95,7 +95,7 @@ def _bounds(
         grid: the grid.
         stencil: of the differences.
         varied: axes along which rock varies.
-        heights: (z) of the cells that differences read, the least, in those at the top.
+        heights: (z) least of the cells that differences read, in cells at the top.
     """
     axes = {a: n for n, a in enumerate("zyx" if grid.dimensions == 3 else "zx")}
     sizes = {a: np.abs(stencil.along(a)) for a in axes}
@@ -140,12 +140,12 @@ def square_of(stencil: Stencil, grid: Grid, axis: str, varied: str) -> float:
 
 
 def least_heights(grid: Grid, reach: int) -> np.ndarray:
-    """Return the least height (nz) of cells within so many rows, in those at the top."""
+    """Return the least height (nz) of cells within `reach` rows, in cells at the top."""
     return np.asarray(grid.heights(np.arange(grid.points[2]) - reach))
 
 
 def normal_stiffness(m: MediumArrays, a: str, b: str) -> np.ndarray:
-    """Return c_ab of a medium, by default one that is transversely isotropic about z."""
+    """Return c_ab of a medium, by default transversely isotropic about z."""
     if "p_modulus" in m:
         return m["p_modulus"]
     if "c55" in m:
@@ -158,8 +158,8 @@ def normal_stiffness(m: MediumArrays, a: str, b: str) -> np.ndarray:
 def _lightness(m: MediumArrays, axes: list[str]) -> np.ndarray:
     """Return <1 / rho> of cells in which fluids meet, 0 elsewhere.
 
-    It is the largest eigenvalue of the tensor B (`seismo.model.effective.density`), whose others
-    are it, too, but for one that is 1 / <rho>.
+    It is the largest eigenvalue of the tensor B (`seismo.model.effective.density`), whose other
+    eigenvalues equal it, except a single 1 / <rho>.
     """
     if "rho_x" not in m:
         return np.zeros_like(m["rho"])
@@ -195,6 +195,6 @@ def _average(array: np.ndarray, weights: np.ndarray, axis: int, offset: int) -> 
 
 
 def _harmonic(array: np.ndarray, axis: int) -> np.ndarray:
-    """Return the harmonic mean of a node's value and the next one's, 0 beside 0."""
+    """Return the harmonic mean of a node's value and the next node's, 0 beside 0."""
     with np.errstate(divide="ignore"):
         return 2.0 / (1.0 / array + 1.0 / _shifted(array, axis, 1))

@@ -1,7 +1,7 @@
 """Part of the earth from a file with several parameters, sampled at the place of every point.
 
-A file is one block, or several below one another, each with ticks of its own along the vertical
-and two horizontal axes; of those that overlap the upper one counts. Values are interpolated
+A file is a block, or several stacked blocks, each with ticks of its own along the vertical
+and two horizontal axes; where they overlap the upper counts. Values are interpolated
 linearly between them, between a fluid and a solid taken from the nearest point
 (`seismo.model.gridded`). Points outside the file, or where it has no values, are refused
 with their place, filled, or left to the parts before, as the scenario says.
@@ -37,7 +37,7 @@ from seismo.scenario.gridded_parts import VolumePart
 _EDGE = 257  # points along each edge of a region, whose extremes are looked for
 _PLANE = 33  # and along each axis of its inside
 
-Across = tuple[np.ndarray, ...]  # coordinates along a file's horizontal axes, second one last
+Across = tuple[np.ndarray, ...]  # coordinates along a file's horizontal axes, the second last
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class VolumeBlock:
 
     ticks: tuple[np.ndarray, ...]
     samples: Mapping[str, np.ndarray]
-    cells: bool = False  # whether samples are those of cells, not values to interpolate
+    cells: bool = False  # whether samples belong to cells, not values to interpolate
 
     @cached_property
     def solid(self) -> np.ndarray | None:
@@ -185,20 +185,21 @@ class VolumeBlock:
 
 @dataclass(frozen=True)
 class Volume:
-    """The part of an earth model that one file gives.
+    """The part of an earth model that a file gives.
 
     Attributes:
         blocks: of the file, from the top.
         placement: of the grid in its horizontal coordinates.
         axes: names of its coordinates, vertical first, with their units.
-        reach: first and last coordinate along each; blocks may have what a grid needs only.
+        reach: first and last coordinate along each; blocks may hold only the part that a grid
+            needs.
         outside: "refuse", "nearest" or "keep".
         missing: "refuse" or "keep"; columns are filled before.
         source: the file, for messages.
         key: of the part in the scenario.
         depth: function(depth, horizontal coordinates) -> vertical coordinate of the file.
         removed: parameters that are 0 where the file has values.
-        minimum: smallest values of some parameters, to which smaller ones are raised.
+        minimum: smallest values of parameters, to which smaller values are raised.
     """
 
     blocks: tuple[VolumeBlock, ...]
@@ -231,7 +232,7 @@ class Volume:
     def paint(
         self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
     ) -> None:
-        """Overwrite what the file has values for."""
+        """Overwrite points for which the file has values."""
         coordinates = self._coordinates(z, y, x)
         shape = np.broadcast_shapes(*(c.shape for c in coordinates))
         outside = self._outside(coordinates)
@@ -256,12 +257,12 @@ class Volume:
         return np.zeros((), bool)
 
     def varies(self, top: float, bottom: float) -> bool:
-        """Whether any parameter has more than one value."""
+        """Whether any parameter has several values."""
         arrays = [array for block in self.blocks for array in block.samples.values()]
         return any(bool((array != array.flat[0]).any()) for array in arrays)
 
     def steps(self, top: float, bottom: float) -> bool:
-        """Whether density may jump from one point to the next."""
+        """Whether density may jump between neighbouring points."""
         return "rho" in self.blocks[0].samples
 
     def share_outside(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> float:
@@ -290,7 +291,7 @@ class Volume:
         return self.depth(z - self.placement.ground, across), *across
 
     def _across(self, y: np.ndarray | None, x: np.ndarray) -> Across:
-        """Return the horizontal coordinates of points; those of the last plane are kept."""
+        """Return the horizontal coordinates of points; the last plane's are cached."""
         key = (x.shape, x.tobytes(), *(() if y is None else (y.shape, y.tobytes())))
         if key not in self._placed:
             across = self.placement.coordinates(y, x)[1 - len(self.axes) :]
@@ -342,7 +343,7 @@ class Volume:
         )
 
     def _position(self, where: np.ndarray, coordinates: Across) -> str:
-        """Format the first place of some, in the file's coordinates."""
+        """Format the first of places, in the file's coordinates."""
         index = np.unravel_index(int(np.argmax(where)), where.shape)
         return ", ".join(
             f"{name} {float(np.broadcast_to(c, where.shape)[index]):.7g}{unit and f' {unit}'}"
@@ -351,7 +352,7 @@ class Volume:
 
 
 def _named_place(where: np.ndarray, grid: Bounds) -> str:
-    """Format the first place of some, in the grid's coordinates."""
+    """Format the first of places, in the grid's coordinates."""
     index = np.unravel_index(int(np.argmax(where)), where.shape)
     return ", ".join(
         f"{axis} = {float(np.broadcast_to(c, where.shape)[index]):g} m"
@@ -367,10 +368,10 @@ class VolumeRequest:
     Attributes:
         path: the file.
         section: the part of the scenario's model.
-        variables: those of the file, and their units, by parameter.
+        variables: variables of the file, and their units, by parameter.
         key: of the part in the scenario.
         region: limits of the grid in m by axis name.
-        projection: function() -> the map between the grid and the earth, None without one.
+        projection: function() -> the map between the grid and the earth, None if none.
     """
 
     path: Path
@@ -381,7 +382,7 @@ class VolumeRequest:
     projection: Callable[[], Any] | None
 
     def refuse_keys(self, *names: str) -> None:
-        """Refuse keys of the section for what the file says itself."""
+        """Refuse keys of the section for facts that the file gives itself."""
         for name in names:
             if getattr(self.section, name) is not None:
                 raise ModelError(f"{self.path} says it itself; leave it out", name)

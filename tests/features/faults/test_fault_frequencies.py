@@ -71,7 +71,7 @@ def test_ahead_of_a_rupture_its_rates_are_short(speed):
     positions, rates = line(40, speed=speed)
     rates = SlipRates(rates.onset, rates.step, rates.starts, rates.samples, 0.12)
     seen = directivity(positions, np.ones(40), rates, VS, LENGTH**2)
-    own = wavelets.maximum_frequency(rates.one(0))
+    own = wavelets.maximum_frequency(rates.rate(0))
     total = wavelets.maximum_frequency(rates.weighted_sum(np.ones(40) / 40))
     highest = max(map(wavelets.maximum_frequency, seen.rates))
     assert total < highest < 1.02 * own
@@ -106,7 +106,7 @@ def test_sums_of_coarse_samples_keep_the_frequencies_of_smoothed_rates():
         first, last = rates.ends
         for n in range(4):
             t = np.array([first[n], last[n]])
-            assert np.abs(rates.one(n).value(t)).max() < 1e-6
+            assert np.abs(rates.rate(n).value(t)).max() < 1e-6
     coarse, fine = sums
     assert coarse.first == pytest.approx(fine.first, abs=1e-9)
     assert coarse.last == pytest.approx(fine.last, abs=0.1)
@@ -173,7 +173,7 @@ def test_rock_attenuates_all_that_a_fault_radiates(tmp_path, keys):
     discretization = discretize(scenario(tmp_path, {"qp": 80.0, "qs": 40.0}, **keys))
     spec = scenario(tmp_path, **keys).sources[0]
     rates = read_rupture(spec, tmp_path).rates
-    own = max(wavelets.maximum_frequency(rates.one(n)) for n in range(20))
+    own = max(wavelets.maximum_frequency(rates.rate(n)) for n in range(20))
     assert band_of(discretization.scenario)[1] == pytest.approx(own, rel=0.02)
     assert band_of(discretization.scenario)[1] > 0.98 * discretization.highest_frequency
     total = wavelets.maximum_frequency(read_rupture(spec, tmp_path).rate)

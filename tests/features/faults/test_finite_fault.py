@@ -186,7 +186,7 @@ def test_smoothing_is_the_convolution_with_a_gaussian():
 def test_the_sum_of_rates_has_the_sum_of_their_moments():
     onset, step, starts = 0.3 * np.arange(4), np.full(4, 0.05), 3 * np.arange(5)
     many = SlipRates(onset, step, starts, np.tile([0.0, 1.0, 0.5], 4))
-    rates = [many.one(k) for k in range(4)]
+    rates = [many.rate(k) for k in range(4)]
     total = many.weighted_sum(np.array([1.0, 2.0, 3.0, 4.0]))
     assert total.area == pytest.approx(10 * 1.5 * 0.05, rel=1e-12)
     t = np.array([0.31, 0.4, 1.5])

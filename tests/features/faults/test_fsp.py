@@ -50,7 +50,7 @@ def test_the_moment_is_that_of_the_header_and_centres_lie_down_dip(tmp_path):
     assert (north, east) == pytest.approx((0.5 * np.cos(np.radians(210)), -0.25), abs=1e-4)
     assert slips.rake.tolist() == [30.0, 40.0, 60.0]
     assert slips.onset.tolist() == [1.0, 1.5, 2.5]
-    rate = rupture.rates.one(1)
+    rate = rupture.rates.rate(1)
     assert (rate.area, rate.value(np.array([2.0]))[0]) == pytest.approx((1.0, 2.0))
     assert rupture.assumed == ()
 
@@ -73,7 +73,7 @@ def test_windows_of_several_segments_follow_one_another(tmp_path):
     # 8 km from the hypocentre at 2.5 km/s, straight down: 8 - (5 + 1) and 8 - (7 + 1) km
     assert slips.onset == pytest.approx([0.8, 0.8, 0.0, 0.8], abs=1e-9)
     times = slips.onset[1] + np.array([0.4, 1.0, 1.6])
-    assert rupture.rates.one(1).value(times) == pytest.approx([0.0, 2.0, 0.0], abs=1e-6)
+    assert rupture.rates.rate(1).value(times) == pytest.approx([0.0, 2.0, 0.0], abs=1e-6)
     moment = rupture.rigidities[0] * 8e6 * (np.hypot(0.6, 0.8) + 1.0 + 1.0)
     assert moment == pytest.approx(1.26e18)
 

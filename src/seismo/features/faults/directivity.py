@@ -75,7 +75,7 @@ def directivity(
     spacing = _spacing(positions)
     if len(moments) > MOST_SUBFAULTS:
         taken = np.random.default_rng(0).choice(len(moments), MOST_SUBFAULTS, replace=False)
-        positions, moments, rates = positions[taken], moments[taken], rates.some(taken)
+        positions, moments, rates = positions[taken], moments[taken], rates.subset(taken)
     # Slip across the rake may have either sign: sums of signed moments may vanish.
     weights = np.abs(moments) / np.abs(moments).sum()
     offsets = positions - weights @ positions

@@ -227,7 +227,7 @@ class ActingFault:
         strength = {name: float(sizes[number]) for name, sizes in self.strengths.items()}
         return PointSource(
             self.name, "moment_tensor", tuple(self.positions[number].tolist()), strength,
-            self.rates.one(number), self.delay, 1,
+            self.rates.rate(number), self.delay, 1,
         )  # fmt: skip
 
     @cached_property

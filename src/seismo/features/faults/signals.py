@@ -86,7 +86,7 @@ class FaultSignals:
         if not (self._removal and late.size):
             return 0.0
         some = late[np.linspace(0, late.size - 1, _MEASURED).astype(int)]
-        highest = max(wavelets.maximum_frequency(self._rates.one(int(n))) for n in some)
+        highest = max(wavelets.maximum_frequency(self._rates.rate(int(n))) for n in some)
         # Shift of waves of frequency f: 1 - sqrt(1 - (pi f dt)^2) of their time.
         sine = min(math.pi * _BEYOND * highest * self._dt, math.pi / _LEAST_STEPS)
         return 1.0 - math.sqrt(1.0 - sine**2)

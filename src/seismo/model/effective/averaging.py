@@ -11,7 +11,7 @@ mean, those that multiply a common stress the harmonic mean:
 
 (`seismo.model.effective.stiffness` has the tensor of a cell that a contact cuts.)
 
-The average is over a box of one grid spacing about each point; where the earth varies with z only,
+The average is over a box of the grid spacing about each point; where the earth varies with z only,
 a sharper kernel is used (`seismo.model.effective.column`).
 
 Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3), moduli (Pa).
@@ -23,7 +23,7 @@ stiffness,
 
     y of c = d ln c / d eps,  every modulus M of the earth being M (1 + eps y)
 
-which is y itself where one medium fills the cell.
+which is y itself where a single medium fills the cell.
 
 In anisotropic rock a constant relaxes with both y. The loss of two sums of constants that turning
 does not change tells them, nine times Voigt's bulk modulus and 15 times his shear modulus::
@@ -31,7 +31,7 @@ does not change tells them, nine times Voigt's bulk modulus and 15 times his she
     dilation = c11 + c22 + c33 + 2 (c12 + c13 + c23),
     distortion = c11 + c22 + c33 - c12 - c13 - c23 + 3 (c44 + c55 + c66)
 
-and those of strains in the plane of x and z: c11 + c33 + 2 c13, and c11 + c33 - 2 c13 + 4 c55.
+and the moduli of strains in the plane of x and z: c11 + c33 + 2 c13, and c11 + c33 - 2 c13 + 4 c55.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     **plain_means.MEANS,
     **tilted_stiffness.MEANS,
 }
-# Down a column: what formulas average once more, from the nodes to the points between them, and
-# what resists strains along the contacts of layers.
+# Down a column: parameters that formulas average again, from the nodes to the points between, and
+# stiffness along the contacts of layers.
 _VTI = effective_stiffness.VTI_MEANS.keys()
 _ANISOTROPIC = _VTI | tilted_stiffness.MEANS.keys()
 _KERNELS = {
@@ -345,7 +345,7 @@ class _Sampler:
         self, averages: dict[str, np.ndarray], cells: tuple[np.ndarray, ...], samples: Samples,
         points: np.ndarray, at_ends: np.ndarray,
     ) -> None:  # fmt: skip
-        """Find the dip of the contacts that cut some cells, and the stiffness of VTI rock there."""
+        """Find the dip of contacts in cut cells, and the stiffness of VTI rock there."""
         vti = not _VTI.isdisjoint(self.means)
         name = "compliance" if "compliance" in self.means else "shear"
         varied = effective_stiffness.contrast(samples) if vti else _MEANS[name](samples)
@@ -369,7 +369,7 @@ def _sum(m: Samples, names: Sequence[str]) -> np.ndarray:
     return sum((m[name] for name in names[1:]), m[names[0]])
 
 
-# What is averaged, and the modulus, of those whose loss is asked for that are no average.
+# Averaged quantity and modulus of constants whose loss is asked for but that are no average.
 _MODULI: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     "slack": (("c11", "c33", "c13"), lambda m: np.sqrt(m["c11"] * m["c33"]) - m["c13"]),
     "vp": (("vp",), lambda m: m["vp"] ** 2),
@@ -394,7 +394,7 @@ def _modulus(name: str) -> tuple[tuple[str, ...], Callable[[Samples], np.ndarray
 
 
 def without_losses(parameters: Sequence[str]) -> tuple[str, ...]:
-    """Return those of the averages that are no losses."""
+    """Return the averages that are no losses."""
     return tuple(name for name in parameters if not name.startswith(PREFIX))
 
 
@@ -408,8 +408,8 @@ def effective_medium(
 ) -> dict[str, np.ndarray]:
     """Return averages and losses ("y_c33", ...) at the points of a grid, in float64.
 
-    Arguments are those of `seismo.model.effective.averaging.cell_average`, and what averages are
-    changed to (of all constants, whose losses change with them).
+    Arguments as for `cell_average`, with replacements of averages (of all constants, whose losses
+    change with them).
     """
     plain = without_losses(parameters)
     lossy = tuple(name for name in parameters if name.startswith(PREFIX))
@@ -429,7 +429,7 @@ def effective_medium(
 
 
 def losses_between(names: Sequence[str], soft: Samples, hard: Samples) -> dict[str, np.ndarray]:
-    """Return losses ("y_c33", ...) of constants and of those with moduli `STIFFER` times y larger.
+    """Return losses ("y_c33", ...) of constants, and for moduli `STIFFER` times y larger.
 
     Args:
         names: of the losses.

@@ -16,7 +16,7 @@ from seismo.model.effective import column
 
 TINY = np.finfo(float).tiny
 GRIDDED = {2: (4, 4), 3: (3, 3, 3)}  # per axis of every cell where files vary everywhere
-# A cell through which a face of some part passes is sampled on a lattice: its points fall on N
+# A cell that the face of a part cuts is sampled on a lattice: its points fall on N
 # different places of each axis, so that a flat face in any direction is met to within h / 2N
 # (Fibonacci in 2-D, good lattice points of Hua & Wang 1981 in 3-D; odd generators centre them).
 _LATTICE = {2: (144, (1, 89)), 3: (101, (1, 141, 85))}
@@ -61,13 +61,13 @@ class AveragedEarth(Protocol):
         """Return each parameter (broadcast shape) at coordinates in m."""
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
-        """Return where boxes are not of one medium."""
+        """Return where boxes hold several media."""
 
     def varies(self, low: Bounds, high: Bounds, density: bool = False) -> bool:
         """Return whether files vary within boxes."""
 
     def inside(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> Bounds:
-        """Return coordinates, those beyond the interior moved to its edge."""
+        """Return coordinates clamped to the interior."""
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,14 @@ class GridCells:
         return replace(self, y=None if self.y is None else self.y[:1], x=self.x[:1])
 
     def rows(self, chosen: slice) -> Bounds:
-        """Return the coordinates of some rows, so that they span a grid."""
+        """Return the coordinates of rows, so that they span a grid."""
         return tensor(self.z[chosen], self.y, self.x)
 
     def within(self, earth: AveragedEarth) -> tuple[Bounds, list[np.ndarray]]:
         """Return each axis without repetitions, and the index of each point in it.
 
-        Points beyond the interior of an earth repeat those at its edge. Where the earth varies
-        with z only, whose averages reach beyond a cell, points so far beyond have one rock.
+        Points beyond the interior of an earth repeat its edge. Where the earth varies
+        with z only, whose averages reach beyond a cell, points so far beyond are of a single rock.
         """
         depths = np.asarray(self.z, float)
         z, y, x = earth.inside(depths, self.y, np.asarray(self.x, float))
@@ -140,7 +140,7 @@ def uneven_cells(
 
     Args:
         earth: the earth; its gridded parts are ignored.
-        axes: coordinates in m of the points of a grid, broadcastable against one another.
+        axes: coordinates in m of the points of a grid, broadcastable against each other.
         spacing: edges in m of the cells by axis name.
         points: (rank, samples) positions in cells from the centre.
 

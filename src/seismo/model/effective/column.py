@@ -16,7 +16,7 @@ wavelength, contrasts of 1.5 to 3 in velocity). The result is close to a sinc, t
 that a grid resolves (Mittet 2017, Geophysics 82, T159-T182), and independent of the position of
 the contact between the nodes.
 
-Because of the negative weights an average may be less than the values on either side. Where one
+Because of the negative weights an average may be less than the values on either side. Where a value
 next to a node would fall below `1 - room` of the least around it, it is mixed with the mean over
 the cell, equally at all nodes of the contact. The same limit holds for means of two nodes where
 these are used: without it a contact 0.4 cells below a node had a shear modulus 3.3 times that of
@@ -56,7 +56,7 @@ class AveragingKernel(NamedTuple):
 
 NODES = AveragingKernel(1.0 / 6.0, 0.05)  # used at the nodes
 BETWEEN = AveragingKernel(7.0 / 24.0, 0.7, 0.4)  # means of two neighbours are used
-ALONG = AveragingKernel(1.0 / 8.0, 0.5)  # used at the nodes, of what resists motion along contacts
+ALONG = AveragingKernel(1.0 / 8.0, 0.5)  # used at the nodes, of stiffness along contacts
 
 
 def sample_depths(nodes: np.ndarray, sizes: CellSizes) -> np.ndarray:
@@ -112,7 +112,7 @@ def tensor_share(samples: np.ndarray, kernel: AveragingKernel) -> np.ndarray:
     """Return the share (n) of sharp averages of tensors that leaves them positive.
 
     No strain has less energy by an average than by `1 - room` of the least tensor around, at any
-    node of the contact. Entries that were limited one by one would not be those of any rock.
+    node of the contact. Entries limited singly would belong to no rock.
 
     Args:
         samples: (n, CELLS * SAMPLES, k, k), positive definite.
@@ -174,6 +174,6 @@ def _weights(a: float) -> np.ndarray:
 
 
 def _spline(u: np.ndarray) -> np.ndarray:
-    """Return the quadratic B-spline: the box of one cell three times over."""
+    """Return the quadratic B-spline: the box of a cell three times over."""
     u = np.abs(u)
     return np.where(u < 0.5, 0.75 - u**2, np.where(u < 1.5, 0.5 * (1.5 - u) ** 2, 0.0))

@@ -8,9 +8,8 @@ normal of the contact and angle brackets for means::
     B = n n^T / <rho> + (1 - n n^T) <1 / rho>
 
 `rho_x`, `rho_y`, `rho_z` are the inverses of its diagonal. They are averaged over the cell about
-the velocity that they belong to: the mean of the two adjacent nodes would be correct for one of the
-two means only. Solids do not slip: where a cell contains any, the mean of <rho> at two nodes is
-used.
+their velocity: the mean of the two adjacent nodes would be correct for one of the two means only.
+Solids do not slip: where a cell contains any, the mean of <rho> at two nodes is used.
 
 The time step is limited by the largest eigenvalue of K G^T B G: G the differences of pressure, K
 the P moduli of nodes, B_ii = 1 / rho_i at the velocities, in planes that keep `rho_i`, else the
@@ -40,7 +39,7 @@ from seismo.model.effective.cells import (
 
 NORMALS = ("normal_x", "normal_y")  # squares of these components of n; the rest is that of z
 _WET = 1.0 - 1e-9  # share of fluid in a cell that is all fluid
-_ALIKE = 1e-9  # relative difference of densities that count as one
+_ALIKE = 1e-9  # relative difference of densities that count as equal
 
 # What is averaged, from samples of vs (none: all is fluid) and rho.
 MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
@@ -58,7 +57,7 @@ def _inverse(m: Samples, axis: str) -> np.ndarray:
     return np.where(m["fluid"] > _WET, 1.0 / inverse, np.nan)
 
 
-# What is asked for, from those averages.
+# Results, from these averages.
 RESULTS = {f"rho_{axis}": (tuple(MEANS), partial(_inverse, axis=axis)) for axis in "xyz"}
 
 
@@ -80,9 +79,9 @@ def cut_cells(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the cells with an anisotropic B: indices, normals and 1/<rho> - <1/rho>.
 
-    Off its diagonal B_ij is n_i n_j times the last. Fluids of one density have none. Excluded are
+    Off its diagonal B_ij is n_i n_j times the last. Fluids of equal density have none. Excluded are
     cells at the ends of the interior, where contacts are parallel to the axes (`straighten`), and
-    those of gridded parts.
+    cells of gridded parts.
 
     Args:
         earth: the earth.

@@ -1,15 +1,15 @@
 """Cell averages of parameters that have a mean of their own: arithmetic, or harmonic.
 
-`anellipticity` is that of vp^2 (epsilon - delta) (1 + 2 delta), which waves of one density feel
-where they cross thin layers aslant (`seismo.equations.acoustic.vti`). `axis_x`, `axis_y` and
+`anellipticity` is that of vp^2 (epsilon - delta) (1 + 2 delta), which waves in constant density
+feel where they cross thin layers aslant (`seismo.equations.acoustic.vti`). `axis_x`, `axis_y` and
 `axis_z` are components of a unit vector along the symmetry axis: the principal axis of the mean of
 n n^T, where rock counts by how anisotropic it is, and an axis as its opposite. Of vp, vs and rho
 effective media are made (`seismo.model.effective.averaging`).
 
 **Symmetry axes.** An axis n is its own opposite, so that n n^T is averaged, not its angles. Between
 tilts of 89 and -89 degrees lies 90, between azimuths of 350 and 10 lies 0. The mean axis is the
-principal one of the mean of n n^T, which turns evenly from one axis to another; between two that
-are at right angles there is none, and that of either is taken.
+principal one of the mean of n n^T, which turns evenly between two axes; between axes at right
+angles it is undefined, and either is taken.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _principal(axis: str, samples: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 _POWERS = {p.name: 1.0 if p.mean == "arithmetic" else -1.0 for p in PARAMETERS.values() if p.mean}
-# What is averaged, from samples, and what is asked for, from those averages.
+# Averaged quantities, from samples, and results, from these averages.
 MEANS: dict[str, Callable[[Mapping[str, np.ndarray]], np.ndarray]] = {
     f"mean_{name}": partial(_power, name, power) for name, power in _POWERS.items()
 }

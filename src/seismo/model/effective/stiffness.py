@@ -7,7 +7,7 @@ for arithmetic means over a cell::
     c44 = 1 / <1 / c44>,    c66 = <c66>
 
 where an isotropic rock has c33 = rho vp^2, c44 = c66 = rho vs^2, c13 / c33 = 1 - 2 vs^2 / vp^2, and
-one that is transversely isotropic about z those of `seismo.equations.rock.elastic_constants`.
+a rock transversely isotropic about z those of `seismo.equations.rock.elastic_constants`.
 
 The shear modulus is 0 in any cell with fluid: a fluid-solid contact transmits no shear. But c44,
 from which the stiffness between nodes is computed, is that of the solid where this fills more than
@@ -15,7 +15,7 @@ half of the cell, and 0 elsewhere: between a fluid and a solid node it vanishes,
 its shear stiffness up to the contact (`seismo.features.contacts.contact` treats horizontal
 contacts).
 
-In 2-D the layers are those along a dipping contact, whose tensor is turned back; its c15 and c35
+In 2-D the layers lie along a dipping contact, and their tensor is turned back; its c15 and c35
 are neglected. Layers of isotropic rock take the formulas above and the dip alone. Those of VTI rock
 have a full tensor about their contact, and Schoenberg & Muir's (1989, Geophysics 54, 581) mean of
 it: with N for the components zz, xz across the contact and T for xx along it::
@@ -56,8 +56,8 @@ MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
 }
 _TURNED = ("c11", "c13", "c33", "c44")
 _TURNED_SH = ("mu_xy", "mu_yz")
-# The same of VTI rock besides: harmonic means beside steep contacts in 3-D, and what `turned` finds
-# for cut cells in 2-D.
+# The same of VTI rock besides: harmonic means beside steep contacts in 3-D, and the results of
+# `turned` for cut cells in 2-D.
 VTI_MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "level_compliance": lambda s: 1.0 / elastic_constants.constants_of(s)["c11"],
     "level_shear_compliance": lambda s: 1.0 / elastic_constants.level_shear(s),
@@ -67,7 +67,7 @@ VTI_MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
         for name in (*_TURNED, *_TURNED_SH)
     },
 }
-# What is asked for, from those averages.
+# Results, from these averages.
 STIFFNESS = (
     "compliance", "shear_compliance", "plate", "thin_stretch", "shear", "solid",
     "solid_compliance", "tilt", "slips",
@@ -83,7 +83,7 @@ def _mixed(c: elastic_constants.ElasticConstants) -> np.ndarray:
 
 
 def stiffness(m: Samples) -> dict[str, np.ndarray]:
-    """Return the stiffness of a cell, from what means there are of it; nothing without any."""
+    """Return the stiffness of a cell from the means given; nothing without any."""
     upright = _upright(m) if "plate" in m else {}
     if "across_33" not in m:
         return upright
@@ -129,10 +129,10 @@ def _upright(m: Samples) -> dict[str, np.ndarray]:
 def _with_fluids(
     anisotropic: dict[str, np.ndarray], upright: dict[str, np.ndarray], m: Samples
 ) -> dict[str, np.ndarray]:
-    """Return the constants of rock of any anisotropy, in cells with any fluid those of VTI rock.
+    """Return the constants of rock of any anisotropy, in cells with any fluid of VTI rock.
 
     There rock acts by the constants that it would have with an upright axis. All constants of a
-    fluid are one number.
+    fluid are equal.
     """
     share = m["solid"]
     c11 = upright["c11"]
@@ -210,7 +210,7 @@ _ANISOTROPIC_RESULTS: dict[str, Rule] = {
 
 
 def results(needs: Collection[str]) -> dict[str, Rule]:
-    """Return what can be asked for of an earth of these parameters."""
+    """Return the averages available for an earth of these parameters."""
     if "c55" in needs or {"gamma", "theta"} <= set(needs):
         return RESULTS | _ANISOTROPIC_RESULTS
     return VTI_RESULTS if "gamma" in needs else RESULTS

@@ -1,7 +1,7 @@
 """Effective stiffness of cells of rock of any anisotropy.
 
-Its constants are given, or those of transversely isotropic rock whose axis is tilted: with the axis
-n of a rock and its constants c11, c13, c33, c44, c66 about it
+Its constants are given, or follow from transversely isotropic rock with a tilted axis: with the
+axis n of a rock and its constants c11, c13, c33, c44, c66 about it
 (`seismo.equations.rock.elastic_constants`)::
 
     c_ijkl = (c11 - 2 c66) d_ij d_kl + c66 (d_ik d_jl + d_il d_jk)
@@ -145,7 +145,7 @@ def roots_of(samples: Samples) -> Entries:
 
 
 def root_layers_of(v: Entries, layers: Samples) -> Entries:
-    """Return what has a mean over flat layers, of roots and of `layers_of` the same rocks."""
+    """Return the quantities averaged over flat layers, of roots and of `layers_of`."""
     across = {n: _total(layers[f"across_{_entry(n, k)}"] * v[k] for k in _ACROSS) for n in _ACROSS}
     rest = {t: v[t] - _total(layers[f"share_{t}{k}"] * v[k] for k in _ACROSS) for t in _ALONG}
     entries = {f"across_root_{n}": value for n, value in across.items()}
@@ -182,7 +182,7 @@ def stiffness(m: Samples) -> Entries:
 
 
 def _mean(name: str, samples: MutableMapping[str, np.ndarray]) -> np.ndarray:
-    """Return one of `layers_of`; all of some samples are computed at once."""
+    """Return one of `layers_of`; all are computed at once per samples."""
     if name not in samples:
         samples.update(layers_of(stiffness_of(samples)))
     return samples[name]
@@ -208,7 +208,7 @@ MEANS = {
     **{name: partial(_root_mean, name) for name in _ROOT_NAMES},
 }
 
-# Means that belong together: those of entries of tensors, and of roots.
+# Means that belong together: of entries of tensors, and of roots.
 OF_TENSORS = frozenset(name for name in MEANS if not name.startswith("between"))
 
 
@@ -216,7 +216,7 @@ def sharp_shares(samples: MutableMapping[str, np.ndarray], solid: np.ndarray) ->
     """Return the share (n) of sharp averages of columns of rock (n, samples), 0 of others.
 
     Args:
-        samples: of the rocks; what is computed of them is kept there, as `_mean` does.
+        samples: of the rocks; also the cache of results, as in `_mean`.
         solid: (n) which columns are all rock.
     """
     share = np.zeros(len(solid))
@@ -249,15 +249,15 @@ def turned(
 ) -> Entries:
     """Return the means (cells) of cells that contacts cut, about the normals of these.
 
-    Cells that hold fluid have the means of flat layers: a fluid has no stiffness in shear, and what
-    rounding leaves of it when it is turned would be divided by.
+    Cells that hold fluid have the means of flat layers: a fluid has no stiffness in shear, and
+    rounding after the rotation would leave a divisor near 0.
 
     Args:
         samples: (cells, samples) of the rocks.
         points: (rank, samples) positions in cells from the centre; z first.
         at_ends: (cells) whether a cell is at an end of the interior, or beyond: there contacts are
             taken for parallel to an axis, as they go on in layers.
-        with_roots: whether those of the roots of P moduli are asked for, too.
+        with_roots: whether roots of P moduli are turned, too.
     """
     dry = (samples["vs"] > 0.0).all(1)
     if dry.all():
@@ -329,7 +329,7 @@ def _turned_roots(
 def stacked(rocks: np.ndarray, along: int) -> np.ndarray:
     """Return the tensors (cells, n, n) of stacks of layers (cells, layers, n, n).
 
-    The first `along` components are those along the layers, the others those across.
+    The first `along` components lie along the layers, the others across.
     """
     across = np.linalg.inv(rocks[..., along:, along:])
     share = rocks[..., :along, along:] @ across
