@@ -65,6 +65,10 @@ class Points(NamedTuple):
         """Return the points with their weights times a factor."""
         return self._replace(weights=factor * self.weights)
 
+    def taking(self, chosen: np.ndarray) -> Points:
+        """Return the chosen points."""
+        return Points(*(column[chosen] for column in self))
+
     def added_up(self) -> Points:
         """Return each point once, with the sum of its weights."""
         indices = np.array(self[:3])

@@ -96,7 +96,7 @@ def sea_bed(discretization: Discretization) -> WarningLines:
         contact = kept.get(contact.row, contact)
         z = f"{discretization.grid.coordinate('z', contact.z_index):.6g} m"
         yield from _waves(discretization, contact, contact.row in kept, z)
-        yield from _receivers(discretization, contact, z)
+        yield from _receivers(discretization, contact, contact.row in kept, z)
     yield from thin_solid_lines(discretization)
 
 
@@ -208,7 +208,9 @@ def scholte_trace_error(discretization: Discretization, contact: Contact) -> tup
     return waves.spectra.error(phase), way
 
 
-def _receivers(discretization: Discretization, contact: Contact, z: str) -> WarningLines:
+def _receivers(
+    discretization: Discretization, contact: Contact, kept: bool, z: str
+) -> WarningLines:
     for group in discretization.groups:
         is_on = partial(_nearer, discretization, contact, ON_CONTACT)
         if count := group.count_where(is_on):
@@ -221,7 +223,7 @@ def _receivers(discretization: Discretization, contact: Contact, z: str) -> Warn
         reach = discretization.stencil.order // 2 + 3
         is_beside = partial(_nearer, discretization, contact, reach)
         count = group.count_where(is_beside)
-        if count and any(quantity in DIFFERENTIATED for quantity in group.quantities):
+        if count and not kept and any(quantity in DIFFERENTIATED for quantity in group.quantities):
             yield (
                 f"receivers {group.name}: {named(discretization, group, is_beside, count)} record "
                 f"divergence, rotation or strain within {reach} points of the contact of fluid and "

@@ -6,12 +6,16 @@ through the nearest rows of the position's own side is used, which may go on bey
 cell. The half row of a closed contact holds vz of the contact itself, wherever that lies between
 the rows, and shear stress vanishes there. A position on a contact is of the solid.
 
+Derivatives along z are the closed rows' own differences where the scheme has that strain, else
+the slope of such a polynomial: beside contacts without closed rows, and of vx in a fluid.
+
 Sources spread with the same weights: a force beside a sea bed pushes the rock, or the water.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -32,8 +36,9 @@ def point_rule(discretization: Discretization) -> ContactRule | None:
     if not contacts:
         return None
     rows = discretization.grid.points[2]
-    norms = row_norms(contacts, discretization.stencil.first, rows)
-    return ContactRule(slips=contacts, rows=rows, norms=norms)
+    first = discretization.stencil.first
+    norms = row_norms(contacts, first, rows)
+    return ContactRule(slips=contacts, rows=rows, norms=norms, first=first)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,15 +49,41 @@ class ContactRule(PointRule):
         slips: the contacts of fluid and solid.
         rows: of the grid.
         norms: cells that node rows and half rows stand for (`row_norms`).
+        first: staggered coefficients (spacing 1).
     """
 
     slips: tuple[Contact, ...]
     rows: int
     norms: tuple[np.ndarray, np.ndarray]
+    first: np.ndarray
 
     def side(self, name: str, half: bool, z_index: float) -> Along | None:
         """Return rows and weights that read a field from its own side."""
         return side_weights(self.slips, name, half, z_index, self.rows)
+
+    def one_sided_slope(self, half: bool, z_index: float, reach: int) -> Along | None:
+        """Return rows and weights that read d_z of a velocity from its own side."""
+        return side_slopes(self.slips, half, z_index, self.rows, reach)
+
+    def differences(self, half: bool, row: int) -> Along | None:
+        """Return rows and weights of the differences that closed rows have."""
+        z_index = row + 0.5 * (not half)
+        return self._closed[half].get(row) or self.one_sided_slope(half, z_index, len(self.first))
+
+    @cached_property
+    def _closed(self) -> tuple[dict[int, Along], dict[int, Along]]:
+        """Return the differences of nodes, in half rows, and of half rows, in nodes."""
+        tables: tuple[dict[int, Along], dict[int, Along]] = {}, {}
+        for contact in self.slips:
+            if not contact.closed:
+                continue
+            operators = contact.operators(self.first)
+            both = (operators.up(), operators.plain), (operators.down(), -operators.plain.T)
+            for table, (closed, plain) in zip(tables, both, strict=True):
+                for n in np.flatnonzero((closed != plain).any(axis=1)).tolist():
+                    read = np.flatnonzero(closed[n])
+                    table[operators.first + n] = operators.first + read, closed[n, read]
+        return tables
 
     def norm(self, field: Field, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Return the cells that rows stand for."""
@@ -93,8 +124,39 @@ def side_weights(
     # A fluid has no shear stress.
     if shear and not solid:
         return np.array([nearest]), np.zeros(1)
+    rows, supports = _own_points(contacts, half, z_index, points, shear)
+    weights = lagrange(supports, z_index)
+    if shear:  # what vanishes on a contact is not read
+        kept = ~np.isin(rows, [c.half for c in (top, bottom) if c])
+        return rows[kept], weights[kept]
+    return rows, weights
+
+
+def side_slopes(
+    contacts: tuple[Contact, ...], half: bool, z_index: float, points: int, reach: int
+) -> Along | None:
+    """Return the rows and weights of d/dz (spacing 1) of a velocity from its own side.
+
+    None where all rows within `reach` are of that side. The rest as of `side_weights`.
+    """
+    top, bottom = _sides(contacts, z_index)
+    if all(abs(c.z_index - z_index) >= reach for c in (top, bottom) if c):
+        return None
+    rows, supports = _own_points(contacts, half, z_index, points)
+    # Slope of the polynomial through all: sum_i w_i (z_i - z)^k = [k = 1].
+    powers = np.arange(rows.size)
+    return rows, np.linalg.solve((supports - z_index) ** powers[:, None], powers == 1)
+
+
+def _own_points(
+    contacts: tuple[Contact, ...], half: bool, z_index: float, points: int, shear: bool = False
+) -> Along:
+    """Return the nearest `POINTS` rows of a position's own side, and where in rows they stand."""
+    top, bottom = _sides(contacts, z_index)
+    low = top.half + 1 if top else 0
+    high = bottom.half - int(half) if bottom else points - 1
     rows = list(range(max(low, 0), min(high, points - 1) + 1))
-    supports = [row + shift for row in rows]
+    supports = [row + 0.5 * half for row in rows]
     # The half row of a closed contact is a support point where the contact is.
     if half and top and (edge := _edge(top, shear, True)) is not None:
         rows = [top.half, *rows]
@@ -102,15 +164,9 @@ def side_weights(
     if half and bottom and (edge := _edge(bottom, shear, False)) is not None:
         rows = [*rows, bottom.half]
         supports = [*supports, edge]
-    # Lagrange polynomial through the nearest POINTS rows.
     start = int(np.searchsorted(supports, z_index)) - POINTS // 2
     start = min(max(start, 0), max(len(rows) - POINTS, 0))
-    chosen = np.array(rows[start : start + POINTS])
-    weights = lagrange(np.array(supports[start : start + POINTS]), z_index)
-    if shear:  # what vanishes on a contact is not read
-        kept = ~np.isin(chosen, [c.half for c in (top, bottom) if c])
-        return chosen[kept], weights[kept]
-    return chosen, weights
+    return np.array(rows[start : start + POINTS]), np.array(supports[start : start + POINTS])
 
 
 def _sides(contacts: tuple[Contact, ...], z_index: float) -> tuple[Contact | None, Contact | None]:

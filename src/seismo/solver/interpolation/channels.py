@@ -2,7 +2,7 @@
 
 Each is a sum of weighted points; divergence and rotation differentiate the interpolated field with
 the scheme's own differences. Among layers they are of the strains at the position, and stresses
-along the layers are of the position's own rock (`seismo.solver.interpolation.point_weights`).
+along the layers are of the position's own rock (`seismo.solver.interpolation.strains`).
 
 A channel of a fibre is the mean strain along its gauge length l, of straight pieces
 t . [v(end) - v(begin)] / l (`seismo.acquisition.receivers`). Beside contacts of layers, and
@@ -37,9 +37,10 @@ from seismo.errors import ScenarioError, gathered
 from seismo.features import acting
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import RADIUS, Points, PointsByField, joined_by_field
-from seismo.grid.surface_closure import SurfaceClosure
 from seismo.solver.discretization import Discretization
-from seismo.solver.interpolation.point_weights import PointInterpolation, StrainReading
+from seismo.solver.interpolation.differences import derivative_points
+from seismo.solver.interpolation.point_weights import PointInterpolation
+from seismo.solver.interpolation.strains import StrainReading
 
 _NO_WEIGHT = 1e-9  # of directions: left by rounding
 MOST_CELLS = 4.0  # of a piece that integrates strains
@@ -61,42 +62,6 @@ def channel_points(
     return points_by_field
 
 
-def _along(interpolation: PointInterpolation, field: Field, axis: str, points: Points) -> Points:
-    """Replace points of a derivative by the points of the field it differentiates."""
-    x, y, z, w = points
-    a = AXES.index(axis)
-    half = axis in field.half
-    h = interpolation.grid.spacing[a]
-    c = interpolation.stencil.along(axis) / h
-    index = [x, y, z]
-    rows = []
-    # Each point of the derivative becomes a pair of the field's for each coefficient.
-    for m, coefficient in enumerate(c, 1):
-        # Half-point fields give the derivative on nodes: points n - 1/2 and n + 1/2.
-        for sign, shift in ((1, m - 1 if half else m), (-1, -m if half else 1 - m)):
-            moved = [i + (shift if n == a else 0) for n, i in enumerate(index)]
-            rows.append((*moved, sign * coefficient * w))
-    if axis == "z" and interpolation.grid.stretching is not None:
-        # (1 / J) d/dzeta, J where the derivative stands.
-        heights = interpolation.grid.heights(z + (0.0 if half else 0.5))
-        rows = [(*at, weights / heights) for *at, weights in rows]
-    if axis == "z" and interpolation.closure is not None:
-        return _along_closed(interpolation.closure, half, h, rows, points)
-    return Points(*(np.concatenate(columns) for columns in zip(*rows, strict=True)))
-
-
-def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points: Points) -> Points:
-    x, y, z, w = points
-    # Rows below a closed surface: one-sided differences in place of the pairs.
-    is_closed = z < closure.rows
-    table = (closure.down if half else closure.up) / h
-    kept = [tuple(column[~is_closed] for column in row) for row in rows]
-    for k in range(table.shape[1]):
-        row = np.full(is_closed.sum(), k)
-        kept.append((x[is_closed], y[is_closed], row, w[is_closed] * table[z[is_closed], k]))
-    return Points(*(np.concatenate(column) for column in zip(*kept, strict=True)))
-
-
 def _term_points(
     interpolation: PointInterpolation, term: Term, position
 ) -> Iterator[tuple[str, Points]]:
@@ -110,7 +75,8 @@ def _level_points(
 ) -> Iterator[tuple[str, Points]]:
     """Return the points, with their field, that read a term along the rows of the grid."""
     field = interpolation.physics.named(term.field)
-    strains = interpolation.strains(position) if _by_layers(interpolation, term, position) else None
+    by_layers = _by_layers(interpolation, term, position)
+    strains = interpolation.strains(position, _shears(term)) if by_layers else None
     # Among layers: strains from quantities continuous across contacts.
     if strains and not (strains.wet and _shears(term)):
         for name, points in _among_layers(interpolation, strains, term, position):
@@ -123,6 +89,12 @@ def _level_points(
         for name, points in stresses.items():
             yield name, points.times(term.factor)
         return
+    # Shear beside a contact with a fluid, or of one, which the scheme does not have.
+    if term.along == "z" and _shears(term):
+        slope = interpolation.one_sided_slope(field, position)
+        if slope:
+            yield field.name, slope.times(term.factor)
+            return
     on_surface = PointsByField()
     # d_z of a velocity under a free surface: the surface prescribes it.
     known = interpolation.derivative(field, position) if term.along == "z" else None
@@ -134,12 +106,12 @@ def _level_points(
         points = interpolation.weights(target, position, fitted=not term.along)
         columns = interpolation.columns(target, position, fitted=not term.along)
     if term.along:
-        points = _along(interpolation, field, term.along, points)
+        points = derivative_points(interpolation, field, term.along, points)
         interpolation.refuse_outside(points, position, "differentiate")
     # Where the surface prescribes the slope of vz: points of vx and vy beside points of vz.
     if interpolation.slope and columns:
         if term.along:
-            columns = _along(interpolation, field, term.along, columns)
+            columns = derivative_points(interpolation, field, term.along, columns)
         on_surface = interpolation.slope.points(columns)
     yield field.name, points.times(term.factor)
     for name, points in on_surface.items():
@@ -209,7 +181,7 @@ def _derivative(
 ) -> tuple[str, Points]:
     """Return the points, with their field, of a derivative that the scheme has at given points."""
     field = interpolation.physics.named(name)
-    return name, _along(interpolation, field, axis, points)
+    return name, derivative_points(interpolation, field, axis, points)
 
 
 def receiver_points(

@@ -1,7 +1,7 @@
 """Sources and receivers beside contacts of media, where fields bend, and some of them jump.
 
 Among layers they are read for what they are on their own side
-(`seismo.solver.interpolation.layer_contacts`, `seismo.solver.interpolation.point_weights`). What is
+(`seismo.solver.interpolation.layer_contacts`, `seismo.solver.interpolation.strains`). What is
 left comes from waves that bend within a cell. With r the ratio of moduli at a contact d cells away
 and p points in the shortest wavelength it is about
 
