@@ -34,6 +34,7 @@ MOST_ENTRIES = 15  # of a folder
 LONG_FOLDERS = {".": 16}  # that have more: the package
 # Imports of features by modules that belong to none: they may only become fewer.
 CORE_TO_FEATURES = 5
+LONGEST_CHAIN = 25  # of modules that import each the next
 
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
@@ -313,17 +314,31 @@ def test_bodies_of_kernels_reach_no_other_folder():
     assert {module for module in reached if not module.startswith("seismo.backends.")} == set()
 
 
-def test_no_modules_import_each_other():
-    """Imports inside functions and for annotations alone do not count."""
+def import_graph(anywhere: bool) -> dict[str, set[str]]:
+    """Return the modules that each imports: in functions and for annotations, too, or at once."""
     modules = {dotted(path): path for path in files()}
-    graph: dict[str, set[str]] = {}
+    graph: dict[str, set[str]] = {module: set() for module in modules}
     for module, path in modules.items():
-        graph[module] = set()
-        for node in tree(path).body:
+        for node in nodes(tree(path)) if anywhere else tree(path).body:
             if isinstance(node, ast.ImportFrom) and node.module:
                 names = {f"{node.module}.{alias.name}" for alias in node.names}
                 graph[module] |= {name if name in modules else node.module for name in names}
-    TopologicalSorter(graph).prepare()  # raises CycleError, which names them
+    return graph
+
+
+@pytest.mark.parametrize("anywhere", [False, True])
+def test_no_modules_import_each_other(anywhere):
+    TopologicalSorter(import_graph(anywhere)).prepare()  # raises CycleError, which names them
+
+
+def test_chains_of_imports_are_short():
+    graph = import_graph(anywhere=True)
+    chains: dict[str, list[str]] = {}
+    for module in TopologicalSorter(graph).static_order():
+        below = [chains[name] for name in graph.get(module, ()) if name in graph]
+        chains[module] = [module, *max(below, key=len, default=[])]
+    longest = max((chains[module] for module in graph), key=len)
+    assert len(longest) <= LONGEST_CHAIN, every(longest)
 
 
 def test_only_backends_ask_for_the_device():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from seismo.errors import ScenarioError, ScenarioWarning, SeismoError
     from seismo.output.results import Results, open_results
     from seismo.runs.check.plan import check
-    from seismo.runs.file_contents import preview
+    from seismo.runs.preview import preview
     from seismo.runs.run import run
     from seismo.scenario import Scenario, load
 
@@ -36,7 +36,7 @@ _HOMES = {
     "check": "seismo.runs.check.plan",
     "load": "seismo.scenario",
     "open_results": "seismo.output.results",
-    "preview": "seismo.runs.file_contents",
+    "preview": "seismo.runs.preview",
     "run": "seismo.runs.run",
 }
 

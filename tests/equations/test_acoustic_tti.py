@@ -15,8 +15,8 @@ from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.medium import cpml
 from seismo.solver.medium.coefficients import share_along
+from seismo.solver.medium.layer_strength import profiles
 from test_acoustic_vti import STRENGTH, VP, compared
 from test_gpu_simulated import compare, planned
 from test_solver_stability import growth
@@ -142,7 +142,7 @@ def test_layers_begin_with_a_collar_that_does_not_damp() -> None:
     discretization = discretize(from_dict(solver.plan("acoustic_tti", 2, cells=20)))
     grid, collar = discretization.grid, discretization.scenario.equation.beside_layers
     assert grid.low == (4 + collar.points, 0, 4 + collar.points)
-    decay = cpml.profiles(discretization)[0]["x"][0]
+    decay = profiles(discretization)[0]["x"][0]
     assert np.flatnonzero(decay)[[3, 4]].tolist() == [3, grid.points[0] - 4]
     share = share_along(grid, "x", np.arange(grid.points[0]))
     assert np.flatnonzero(share == 1.0)[4] == 4

@@ -4,13 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from seismo.runs.loop.time_loop import (
-    AtSteps,
-    EverySeconds,
-    Halt,
-    TimeLoop,
-    act,
-)
+from seismo.runs.loop.schedule import AtSteps, EverySeconds, Halt, act
+from seismo.runs.loop.time_loop import TimeLoop
 
 
 class Timer:

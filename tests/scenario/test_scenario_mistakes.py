@@ -223,7 +223,7 @@ def test_a_misspelt_type_hides_nothing_of_its_section():
 
 @pytest.mark.parametrize("parameter", PARAMETERS.values(), ids=str)
 def test_every_parameter_has_a_value_that_stands_in_for_a_mistake(parameter):
-    assert not impossible(parameter.name, possible_value(parameter))
+    assert not impossible(parameter, possible_value(parameter))
     assert possible_value(parameter) != parameter.default
 
 

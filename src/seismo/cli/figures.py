@@ -80,7 +80,7 @@ def _plot_scenario(
     file: Path, kinds: list[str] | None, output: Path | None, option: list[str] | None
 ) -> None:
     from seismo.output.figures import KINDS
-    from seismo.runs.file_contents import PREVIEWED, preview
+    from seismo.runs.preview import PREVIEWED, preview
 
     chosen_kinds = kinds or list(PREVIEWED)
     for kind in chosen_kinds:

@@ -54,6 +54,7 @@ def verify(
 
     On the CPU and, where there is one, on a GPU. Exit code 1 if an error exceeds its bar.
     """
+    from seismo.runs.run import run_on
     from seismo.runs.tools import verification
 
     selected = verification.select_cases(cases or ())
@@ -61,7 +62,7 @@ def verify(
     print(f"{'case':<44}{'backend':<9}{'error':>9}{'bar':>8}{'time':>8}")
     for target in verification.targets_of(backend, device, threads):
         print(target.note, file=sys.stderr)
-        for verdict in verification.verify(selected, target):
+        for verdict in verification.verify(selected, target, run_on):
             print(verdict, flush=True)
             missed += not verdict.passed
     if missed:

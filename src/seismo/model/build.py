@@ -133,7 +133,7 @@ def _row(
             raise ModelError(f"{where}: {word[:20]!r} is not a number; {problem}", "path")
     row = [float(words[k]) for k in order]
     for name, value in zip(columns[1:], row[1:], strict=True):
-        if problem := impossible(name, value):
+        if problem := impossible(PARAMETERS[name], value):
             raise ModelError(f"{where}: {name}: {problem}", "path")
     return row
 

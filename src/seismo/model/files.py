@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import ModelError
 from seismo.formats import format_for, giving
 from seismo.formats.reading.arrays import (
@@ -132,7 +133,8 @@ def _segy(
         samples, axes, origin, spacing = format_for("traces", "segy")["traces"](path, spec, region)
     name = str(key[-1])
     factor = _factor(spec)
-    otherwise = partial(other_floats, path, lambda value: not impossible(name, value * factor))
+    parameter = PARAMETERS[name]
+    otherwise = partial(other_floats, path, lambda v: not impossible(parameter, v * factor))
     check_values(samples, factor, name, str(path), otherwise, ("path",), "check `units`")
     is_doubtful = samples.max() < _AS_IEEE  # no rock, or soft soil
     samples, sorted_axes = in_order(samples, axes)
@@ -194,7 +196,8 @@ def _swapped(array: np.ndarray, factor: float, name: str, spec: GriddedFile) -> 
     swapped = array.byteswap()
     low = float(swapped.min()) * factor
     high = float(swapped.max()) * factor
-    if not np.isfinite([low, high]).all() or impossible(name, low) or impossible(name, high):
+    is_finite = np.isfinite([low, high]).all()
+    if not is_finite or any(impossible(PARAMETERS[name], value) for value in (low, high)):
         return ""
     other_order = "big" if spec.byte_order == "little" else "little"
     return f"with byte_order: {other_order} they are {low:.4g} to {high:.4g}: give that"

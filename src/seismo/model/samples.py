@@ -56,7 +56,7 @@ def check_values(
             *key,
         )
     for extreme, value in (("smallest", low), ("largest", high)):
-        if problem := impossible(name, value * factor):
+        if problem := impossible(PARAMETERS[name], value * factor):
             is_bad = array == value
             count = f"{is_bad.sum()} of {array.size} values, the first " if is_bad.sum() > 1 else ""
             last = "fill the gaps" if value <= 0.0 else otherwise

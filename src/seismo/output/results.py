@@ -11,8 +11,12 @@ Units are SI and every array carries its own.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from seismo.output.reports.report import report
@@ -106,3 +110,20 @@ class Results(RunResults):
     def info(self) -> str:
         """Describe the file in plain text: what, when, by which version, grid, steps, peaks."""
         return report(self)
+
+
+def temporary_results(name: str, write: Callable[[Path], None]) -> Results:
+    """Return results that a function writes to a temporary file; a failure leaves none.
+
+    The file lives as long as the object that reads it.
+    """
+    folder = tempfile.mkdtemp(prefix="seismo-")
+    path = Path(folder) / name
+    try:
+        write(path)
+        results = open_results(path)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(results, shutil.rmtree, folder, ignore_errors=True)
+    return results

@@ -22,12 +22,12 @@ from typing import Any
 from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import ScenarioError, StorageError
 from seismo.formats.reading.text import similar_name
-from seismo.output.results import open_results
 from seismo.output.run_directory import checkpoint
 from seismo.output.run_directory.checkpoint import DamagedError
 from seismo.output.run_directory.partial_files import remove_parts, run_folder
+from seismo.output.run_results import RunResults
 from seismo.runs.compatibility import described, differences
-from seismo.runs.loop.time_loop import Halt
+from seismo.runs.loop.schedule import Halt
 from seismo.runs.progress import Progress, Reporter
 from seismo.runs.request import StopRequest
 from seismo.scenario import Scenario
@@ -185,7 +185,7 @@ def _lack(folder: Path) -> str:
     """Explain why nothing can go on from here."""
     instead = run_folder(folder)
     if folder.is_file() and not instead.is_dir():
-        with contextlib.suppress(ScenarioError), open_results(folder) as results:
+        with contextlib.suppress(ScenarioError), RunResults(folder) as results:
             return f"is a results file: it is {results.status}, nothing is left to do"
     problem = "no such folder"
     if folder.exists():
@@ -216,7 +216,7 @@ def remove_all(folder: Path) -> None:
 
 
 class Checkpoints:
-    """Write the checkpoints of a run; the schedule of them, too (`seismo.runs.loop.time_loop`).
+    """Write the checkpoints of a run; the schedule of them, too (`seismo.runs.loop.schedule`).
 
     Attributes:
         folder: the run directory.

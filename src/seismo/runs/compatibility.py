@@ -20,7 +20,7 @@ from seismo.backends.kernel_cache import source_digest
 from seismo.errors import KeyPath, ScenarioError
 from seismo.model.files import files_of_volume
 from seismo.output.reports.provenance import package_version
-from seismo.output.results import open_results
+from seismo.output.run_results import RunResults
 from seismo.scenario import Scenario, load
 from seismo.scenario.mistakes.error_messages import key_path
 from seismo.scenario.scenario_facts import named_files
@@ -94,7 +94,7 @@ def replaced(final: Path, identity: Mapping[str, Any]) -> str:
     if not final.exists():
         return ""
     try:
-        with open_results(final) as results:
+        with RunResults(final) as results:
             stored = _plain(yaml.safe_load(results.scenario))
             when = str(results.provenance.get("created", "unknown date"))[:16].replace("T", " ")
     except (ScenarioError, yaml.YAMLError, AttributeError, LookupError, TypeError):

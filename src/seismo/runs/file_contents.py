@@ -1,22 +1,16 @@
 """Contents of a results file besides waves: the model, the sources, the receivers' places.
 
 The model is the earth sampled at the grid's nodes within the extent; the solver averages it onto
-its staggered points. Results of a run without a file lie in a temporary file, which lives as long
-as the object that reads it. So do results of a `preview`: model, wavelets and receivers of a run,
-before it is started.
+its staggered points.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,11 +20,8 @@ from seismo.equations.framework.registry import PARAMETERS
 from seismo.features import acting
 from seismo.grid.grid import AXES
 from seismo.model.effective.cells import SLAB, tensor
-from seismo.output.results import Results, open_results
 from seismo.output.results_file import ResultsWriter
-from seismo.output.run_results import PREVIEW
 from seismo.output.store.array_sets import RECORDING
-from seismo.runs.check.further_mistakes import load_placed
 from seismo.runs.coordinates import (
     DECIMALS,
     ON_EARTH,
@@ -38,15 +29,9 @@ from seismo.runs.coordinates import (
     metres_of,
     size_and_depth,
 )
-from seismo.scenario import Scenario, ScenarioInput
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
-from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
-
-if TYPE_CHECKING:
-    from seismo.runs.prediction.assess import Assessment
-
 
 _DERIVED = ("x_azimuth", "depth", "elevation")  # of coordinates
 _PARTIAL = (
@@ -56,8 +41,8 @@ _PARTIAL = (
 _TRACE_BLOCK = 1 << 17  # samples finished at once
 
 
-def attributes_of(discretization: Discretization, assessment: Assessment) -> dict[str, Any]:
-    """Return the attributes of the root."""
+def attributes_of(discretization: Discretization) -> dict[str, Any]:
+    """Return the attributes of the root, besides those of an assessment."""
     scenario = discretization.scenario
     half = {f.name: f.half for f in discretization.physics.fields if f.half}
     plane = {}
@@ -75,10 +60,7 @@ def attributes_of(discretization: Discretization, assessment: Assessment) -> dic
         "order": discretization.stencil.order,
         "stencil_tolerance": discretization.stencil.tolerance,
         "stencil_bounds": json.dumps(discretization.stencil.bounds),
-        "expected_error": assessment.expected.error,
-        "f_max": assessment.f_max,
         "half_cell": json.dumps(half),
-        "warnings": json.dumps(assessment.warnings),
         "model_values": f"at the grid's nodes; the solver's averaging: {scenario.averaging}",
     }
 
@@ -354,54 +336,3 @@ def _traces(
         for k in range(0, len(raw), count)
     ]
     return np.concatenate(blocks)
-
-
-def temporary_results(name: str, write: Callable[[Path], None]) -> Results:
-    """Return results that a function writes to a temporary file; a failure leaves none."""
-    folder = tempfile.mkdtemp(prefix="seismo-")
-    path = Path(folder) / name
-    try:
-        write(path)
-        results = open_results(path)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    weakref.finalize(results, shutil.rmtree, folder, ignore_errors=True)
-    return results
-
-
-PREVIEWED = ("model", "wavelets")  # figures that need no waves
-
-
-def preview(scenario: ScenarioInput) -> Results:
-    """Return model, sources, wavelets and receivers of a scenario, as its results would hold them.
-
-    Its figures are `preview(scenario).plot("model")` and `.plot("wavelets")`. Nothing is computed;
-    traces and maps are empty. The file is a temporary one that lives as long as the returned
-    object.
-
-    Args:
-        scenario: a scenario, the same as nested dicts, or the path of its YAML file.
-
-    Raises:
-        ScenarioError: the scenario, or a file that it names, will not do.
-    """
-    checked = load_placed(scenario)
-    discretization = discretize(checked)
-    stem = Path(scenario).stem if isinstance(scenario, str | Path) else "scenario"
-    return temporary_results(f"{stem}.h5", partial(_write, checked, discretization))
-
-
-def _write(scenario: Scenario, discretization: Discretization, path: Path) -> None:
-    # Runs in memory go without an assessment.
-    from seismo.runs.prediction.assess import assess
-
-    attributes = attributes_of(discretization, assess(discretization))
-    with ResultsWriter(
-        path, scenario_text=scenario.text, resolved=scenario.to_yaml(), attributes=attributes
-    ) as writer:
-        writer.write_model(*model_of(discretization))
-        write_ground(writer, discretization)
-        write_sources(writer, discretization)
-        create_traces(writer, discretization)
-        writer.finish({}, {"status": PREVIEW, "message": "nothing has been computed"})

@@ -22,7 +22,7 @@ from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.device_threads import spread
 from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
-from seismo.output.results import Results, open_results
+from seismo.output.results import Results, open_results, temporary_results
 from seismo.output.results_file import COMPLETE
 from seismo.output.run_directory.atomic_file import plain_name
 from seismo.output.run_directory.lock import Lock
@@ -45,7 +45,6 @@ from seismo.runs.compatibility import (
     refuse_results,
     replaced,
 )
-from seismo.runs.file_contents import temporary_results
 from seismo.runs.loop.run_loop import Run
 from seismo.runs.progress import (
     Progress,

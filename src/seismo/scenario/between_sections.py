@@ -13,11 +13,11 @@ from typing import Any
 from seismo.equations.framework.registry import EQUATIONS, equation_for
 from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import units
-from seismo.scenario.draft import AXES, Draft, Mistakes, equations_with, inside
+from seismo.scenario.draft import AXES, Draft, equations_with, inside
 from seismo.scenario.gridded_parts import RandomPart
 from seismo.scenario.model_parts import BlockPart, SpherePart
 from seismo.scenario.model_rules import gridded_files
-from seismo.scenario.quantities import Mistake
+from seismo.scenario.quantities import Mistake, Mistakes
 from seismo.scenario.sections.grid import (
     Boundaries,
     GeographicPosition,

@@ -21,7 +21,7 @@ from seismo.equations.framework.registry import EQUATIONS, PHYSICS, equation_for
 from seismo.errors import KeyPath, ScenarioError
 from seismo.features import giving
 from seismo.scenario import between_sections, model_rules
-from seismo.scenario.draft import OWN_KEYS, Draft, Mistakes
+from seismo.scenario.draft import OWN_KEYS, Draft
 from seismo.scenario.gridded_parts import missing_volumes
 from seismo.scenario.mistakes import error_messages
 from seismo.scenario.mistakes.continuation import (
@@ -34,7 +34,15 @@ from seismo.scenario.mistakes.continuation import (
 )
 from seismo.scenario.model_parts import ModelPart, given_parameters
 from seismo.scenario.python_data import path_of, plain, put
-from seismo.scenario.quantities import Field, Mistake, ScenarioSection, Text, with_added, with_keys
+from seismo.scenario.quantities import (
+    Field,
+    Mistake,
+    Mistakes,
+    ScenarioSection,
+    Text,
+    with_added,
+    with_keys,
+)
 from seismo.scenario.sections import output, receivers, sources
 from seismo.scenario.sections.grid import (
     Boundaries,

@@ -6,7 +6,7 @@ beside the section, rules between several in `seismo.scenario.between_sections`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -14,10 +14,9 @@ from seismo.equations.framework.declaration import Equation
 from seismo.equations.framework.registry import EQUATIONS, VARIANTS, equation_for, physics_for
 from seismo.equations.framework.table import Physics
 from seismo.errors import KeyPath, ScenarioError
-from seismo.scenario.quantities import Mistake
+from seismo.scenario.quantities import Mistake, Mistakes
 from seismo.scenario.sections.grid import Boundaries, GridSpec, TimeSpec
 
-Mistakes = Iterator[Mistake]
 AXES = ("x", "y", "z")
 _ROUNDING = 1e-9  # of the extent: a position typed in km may miss the face by its last bit
 

@@ -10,7 +10,7 @@ from seismo.equations.framework.parameters import CONSTANTS
 from seismo.equations.framework.registry import PARAMETERS, parameters_of_physics
 from seismo.equations.rock import rock_parameters
 from seismo.errors import KeyPath
-from seismo.scenario.draft import Draft, Mistakes
+from seismo.scenario.draft import Draft
 from seismo.scenario.gridded_parts import (
     FORMATS,
     OTHERS,
@@ -33,7 +33,7 @@ from seismo.scenario.model_parts import (
     given_parameters,
     rock_sections,
 )
-from seismo.scenario.quantities import Mistake
+from seismo.scenario.quantities import Mistake, Mistakes
 
 _FILLING = (UniformPart, Layer, GradientPart)  # that leave no gap
 _FILLED = (UniformPart, LayersPart, GradientPart)

@@ -9,7 +9,7 @@ may be left to the program accept the word ``auto``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from itertools import pairwise
@@ -29,7 +29,6 @@ from pydantic import Field as Field
 from pydantic_core import core_schema
 
 from seismo.equations.framework.parameters import CONSTANTS, LEAST_CONSTANT, RHO, Parameter
-from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.coordinates import MOST
 from seismo.scenario import units
@@ -66,8 +65,17 @@ class OrAuto:
         return AUTO if value == AUTO else check(value)
 
 
+class Described:
+    """An annotation that describes the values it allows itself."""
+
+    @property
+    def allowed(self) -> str:
+        """Values that may stand there, in words."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class AutoOrCount:
+class AutoOrCount(Described):
     """Annotation of a whole number from 1 on that may be left to the program: ``auto``.
 
     With a `length` it is a list of so many, with `choices` a member of them.
@@ -154,6 +162,9 @@ class Mistake:
     def is_unknown(self) -> bool:
         """Whether no such key exists."""
         return self.kind == "unknown"
+
+
+Mistakes = Iterator[Mistake]
 
 
 class ScenarioSection(BaseModel):
@@ -316,9 +327,8 @@ _LIGHTEST = 10.0
 _ROUNDING = 0.01  # Pa: of constants that were turned in double precision
 
 
-def impossible(name: str, value: float) -> str:
+def impossible(parameter: Parameter, value: float) -> str:
     """Explain why no medium has this value (SI) of a parameter, if none has."""
-    parameter = PARAMETERS[name]
     low, high = parameter.limits
     if parameter is RHO and _AIR < value < _LIGHTEST:
         limits = f"at most {_AIR:g}, or {_LIGHTEST:g} to {high:g} kg/m3"
@@ -326,7 +336,7 @@ def impossible(name: str, value: float) -> str:
             f"{value:g} kg/m3 is too light for ground and water, and too heavy for air ({limits}); "
             f"did you mean '{value:g} g/cm3'?"
         )
-    if name in CONSTANTS and _ROUNDING < abs(value) < LEAST_CONSTANT:
+    if parameter.name in CONSTANTS and _ROUNDING < abs(value) < LEAST_CONSTANT:
         return (
             f"{value:g} Pa is too little for any rock ({LEAST_CONSTANT:g} Pa at least); did you "
             f"mean '{value:g} GPa'?"
@@ -348,9 +358,9 @@ def impossible(name: str, value: float) -> str:
     return f"{value:g} m/s is too {adjective} for {wave} waves ({limits}){hint}"
 
 
-def _possible(name: str) -> AfterValidator:
+def _possible(parameter: Parameter) -> AfterValidator:
     def checked(value: float) -> float:
-        if problem := impossible(name, value):
+        if problem := impossible(parameter, value):
             raise ValueError(problem)
         return value
 
@@ -363,7 +373,7 @@ def value_of(parameter: Parameter) -> Any:
     if parameter.unit != units.VELOCITY.symbol:
         bounds["le"] = parameter.limits[1]
     number = Quantity(units.DIMENSIONS[parameter.unit], **bounds)
-    return Annotated[float, number, _possible(parameter.name)]
+    return Annotated[float, number, _possible(parameter)]
 
 
 def gradient_of(parameter: Parameter) -> Any:

@@ -23,8 +23,9 @@ from seismo.solver.boundary_images import (
 )
 from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields
-from seismo.solver.medium import cpml
 from seismo.solver.medium.coefficients import coefficients_of, layer_medium_of, medium_of
+from seismo.solver.medium.cpml import coupled
+from seismo.solver.medium.layer_strength import profiles
 from seismo.solver.parallel.active_region import Phase
 from seismo.solver.sampling.injection import Injection
 from seismo.solver.stages import (
@@ -90,7 +91,7 @@ def _tables(
     # Fused second derivative: weights of the field and of the flux memory.
     if at_once:
         profiles[1:] = [
-            np.concatenate([padded[:6], cpml.coupled(padded, first[a], second[a])])
+            np.concatenate([padded[:6], coupled(padded, first[a], second[a])])
             for a, padded in enumerate(profiles[1:], 1)
         ]
     # Interior ranges of x, y and z in array indices: no layer damps there.
@@ -189,8 +190,10 @@ class SubdomainSolver:
         self.fields.set_coefficients(coefficients, lambda array: self._fill(faces, array), spread)
         # Operators: a table for each phase of the layers.
         at_once = backend.at_once and physics.at_once and physics.differences == "second"
-        profiles = cpml.profiles(discretization)
-        tables = [_tables(discretization, subdomain, at_once, layers) for layers in profiles]
+        tables = [
+            _tables(discretization, subdomain, at_once, layers)
+            for layers in profiles(discretization)
+        ]
         first = Binding(
             backend, subdomain, self.fields, tables[0], discretization.stencil.order,
             discretization.row_groups(backend.lane_width), _closed_width(discretization),

@@ -7,8 +7,8 @@ import seismo
 import solver
 from seismo.errors import ScenarioError, ScenarioWarning, UnstableError
 from seismo.features.guided_waves import face_contrasts
-from seismo.solver.medium import cpml
 from seismo.solver.medium.cpml import AXES
+from seismo.solver.medium.layer_strength import profiles
 
 ROWS = {"top": 0.0, "vp": 600.0, "vs": 300.0, "rho": 2000.0}
 SOFT = [{"type": "layers", "layers": [ROWS, {**ROWS, "top": 50.0, "vp": 4000.0, "vs": 2000.0}]}]
@@ -29,7 +29,7 @@ def test_the_damping_is_the_one_given(damping):
     assert discretization.layer_phases == ((0, damping),)
     assert usual.layer_phases[-1][1] > 0.003
     # m = exp(-p d dt) at the nodes: 1 everywhere without damping.
-    kept = cpml.profiles(discretization)[0][AXES[0]][6]
+    kept = profiles(discretization)[0][AXES[0]][6]
     assert (kept.min() < 1.0) == (damping > 0.0)
 
 
@@ -114,7 +114,7 @@ def test_layers_beside_a_seam_damp_in_their_outer_part_at_first():
     discretization = beside_a_seam(4000)
     assert [first for first, _ in discretization.layer_phases] == [0, 1500, 3000]
     # m < 1 at the nodes: of 12 none, then the two outer ones, and all later.
-    kept = [phase[AXES[0]][6][:12] for phase in cpml.profiles(discretization)]
+    kept = [phase[AXES[0]][6][:12] for phase in profiles(discretization)]
     assert [int((m < 1.0).sum()) for m in kept] == [0, 2, 12]
 
 

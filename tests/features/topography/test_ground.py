@@ -24,9 +24,9 @@ from seismo.output.figures.section import (
 from seismo.output.figures.style import length_unit
 from seismo.output.paraview import write_side_files
 from seismo.runs.coordinates import true_positions
-from seismo.runs.file_contents import preview
 from seismo.runs.prediction.accuracy import expected_error
 from seismo.runs.prediction.contacts.near_contacts import near_receivers
+from seismo.runs.preview import preview
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from seismo.errors import ScenarioError
+from seismo.runs.run import run_on
 from seismo.runs.tools import verification
 from seismo.runs.tools.verification import (
     select_cases,
@@ -41,7 +42,7 @@ def test_a_run_that_fails_is_told_and_others_follow():
     sound = verification.shear_2d()
     broken = replace(sound, document={**sound.document, "grid": {}})
     (target,) = targets_of("cpu", None, None)
-    first, second = verify([broken, sound], target)
+    first, second = verify([broken, sound], target, run_on)
     assert not first.passed
     assert "grid" in str(first)
     assert "FAILED: " in str(first)
@@ -58,7 +59,7 @@ def test_what_cannot_be_used_is_refused(command_line, monkeypatch):
     code, _, err = command_line("verify", QUICK, "--backend", "gpu")
     assert code == 2
     assert "no NVIDIA driver" in err or "GPU" in err
-    monkeypatch.setattr(verification, "verify", lambda cases, target: [])
+    monkeypatch.setattr(verification, "verify", lambda cases, target, run: [])
     assert command_line("verify", QUICK)[0] == 0  # there is no GPU, and none was asked for
     assert command_line("verify", QUICK, "--device", "3")[0] == 2
 
@@ -67,11 +68,11 @@ def test_what_cannot_be_used_is_refused(command_line, monkeypatch):
 @pytest.mark.parametrize("case", verification.cases(), ids=lambda case: case.name)
 def test_every_case_meets_its_bar(case):
     (target,) = targets_of("cpu", None, None)
-    (verdict,) = verify([case], target)
+    (verdict,) = verify([case], target, run_on)
     assert verdict.passed, str(verdict)
 
 
 @pytest.mark.gpu
 def test_every_case_meets_its_bar_on_a_gpu():
     (target,) = targets_of("gpu", None, None)
-    assert [str(v) for v in verify(verification.cases(), target) if not v.passed] == []
+    assert [str(v) for v in verify(verification.cases(), target, run_on) if not v.passed] == []

@@ -25,7 +25,8 @@ from seismo.features.guided_waves.column_means import REACH, RunningMeans
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES
 from seismo.solver.medium.coefficients import averages_at, every_node
-from seismo.solver.medium.cpml import depth_of, strength
+from seismo.solver.medium.cpml import depth_of
+from seismo.solver.medium.layer_strength import strength
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization

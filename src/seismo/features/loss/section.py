@@ -10,13 +10,14 @@ from seismo.equations.framework.registry import (
     parameters_of_physics,
 )
 from seismo.scenario import units
-from seismo.scenario.draft import Draft, Mistakes
+from seismo.scenario.draft import Draft
 from seismo.scenario.model_parts import given_parameters
 from seismo.scenario.quantities import (
     AddedKey,
     AutoOrCount,
     Field,
     Mistake,
+    Mistakes,
     PositiveFrequency,
     PositiveTime,
     Quantity,

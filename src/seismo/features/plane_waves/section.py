@@ -6,12 +6,13 @@ from typing import ClassVar, Literal
 
 from seismo.equations.framework.table import Physics
 from seismo.errors import KeyPath
-from seismo.scenario.draft import Draft, Mistakes, equations_with
+from seismo.scenario.draft import Draft, equations_with
 from seismo.scenario.quantities import (
     Angle,
     Field,
     Incidence,
     Mistake,
+    Mistakes,
     Name,
     ParticleVelocity,
     PositiveLength,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from seismo.features.refinement.operators import FACTOR
-from seismo.scenario.draft import Draft, Mistakes
-from seismo.scenario.quantities import Mistake
+from seismo.scenario.draft import Draft
+from seismo.scenario.quantities import Mistake, Mistakes
 from seismo.scenario.sections.receivers import FibreReceivers
 
 _WHOLE = 1e-6  # of a cell, by which a length may miss whole cells

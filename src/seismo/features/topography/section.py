@@ -14,7 +14,7 @@ from pydantic import Tag
 from seismo.errors import KeyPath
 from seismo.formats import names, suffixes
 from seismo.scenario import units
-from seismo.scenario.draft import Draft, Mistakes
+from seismo.scenario.draft import Draft
 from seismo.scenario.gridded_parts import FileOrigin, SampleSpacing
 from seismo.scenario.quantities import (
     AddedKey,
@@ -23,6 +23,7 @@ from seismo.scenario.quantities import (
     FilePath,
     Length,
     Mistake,
+    Mistakes,
     PositiveLength,
     Quantity,
     ScenarioSection,

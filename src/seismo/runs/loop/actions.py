@@ -1,6 +1,6 @@
 """Actions between steps, and the batches of shots whose results they hand on.
 
-Each action knows itself only (`seismo.runs.loop.time_loop`). The shots of the next batch are
+Each action knows itself only (`seismo.runs.loop.schedule`). The shots of the next batch are
 prepared in a thread while another is under way: to compute injections, wavelets sampled, points and
 weights found for every source, takes longer than to load them, and the device, or the cores, need
 not wait for that.

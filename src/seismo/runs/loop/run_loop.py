@@ -38,18 +38,14 @@ from seismo.runs.loop.actions import (
     TakeSnapshots,
     batches_of,
 )
+from seismo.runs.loop.schedule import AtSteps, EverySeconds, Halt, ScheduledActions, act
 from seismo.runs.loop.time_loop import (
     REPORT_EVERY,
     UNITS,
-    AtSteps,
     Compiling,
-    EverySeconds,
-    Halt,
-    ScheduledActions,
     StepTimer,
     Telemetry,
     TimeLoop,
-    act,
 )
 from seismo.runs.progress import Progress, Reporter, Unprofiled
 from seismo.runs.resources.memory import Memory, output_of, ring_of
@@ -128,7 +124,8 @@ class Run:
             self.path,
             scenario_text=scenario.text,
             resolved=scenario.to_yaml(),
-            attributes=file_contents.attributes_of(self.discretization, assessment)
+            attributes=file_contents.attributes_of(self.discretization)
+            | assessment.attributes
             | {"identity": self.identity},
             done=self.start.done,
         )

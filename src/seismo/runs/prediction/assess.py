@@ -7,6 +7,7 @@ further facts of features come by the hook `findings`, a tuple of `Finding`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -302,6 +303,15 @@ class Assessment:
     expected: Expected
     warnings: list[str]
     remedy: Callable[[Discretization, Expected], str] = remedy_of_a_miss
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of the root of a results file."""
+        return {
+            "expected_error": self.expected.error,
+            "f_max": self.f_max,
+            "warnings": json.dumps(self.warnings),
+        }
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from seismo.grid.grid import AXES
 from seismo.runs.prediction.contacts.radiation import strengths
 from seismo.runs.prediction.layer_waves import LayerWaves, goes_along
 from seismo.solver.discretization import Discretization
-from seismo.solver.medium.cpml import strength
+from seismo.solver.medium.layer_strength import strength
 
 _MOST_ENDS = 60  # sources, and receivers, between which paths are sought
 _MOST_PATHS = 8

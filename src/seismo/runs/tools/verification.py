@@ -36,10 +36,11 @@ from seismo.exact import (
 )
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
+from seismo.output.results import Results
 from seismo.runs.request import Request
-from seismo.runs.run import run_on
 
 Exact = Callable[[np.ndarray, float], np.ndarray]
+RunScenario = Callable[[SerialCommunicator, Mapping[str, Any], Request], Results | None]
 
 ROCK = Medium(3200.0, 1847.5, 2200.0)
 SOIL = Medium(1732.0, 1000.0, 1800.0)
@@ -409,14 +410,22 @@ def _target(choice: BackendChoice, keys: dict[str, Any]) -> Target:
     return Target(choice.name, choice.note, keys)
 
 
-def verify(cases: Iterable[VerificationCase], target: Target) -> Iterator[Verdict]:
-    """Run cases and yield the outcome of each."""
+def verify(
+    cases: Iterable[VerificationCase], target: Target, run: RunScenario
+) -> Iterator[Verdict]:
+    """Run cases and yield the outcome of each.
+
+    Args:
+        cases: to run.
+        target: where.
+        run: function(communicator, scenario, request) -> results.
+    """
     for case in cases:
         start = time.perf_counter()
         error = float("nan")
         problem = ""
         try:
-            error = _error(case, Request(backend=target.backend, **target.keys))
+            error = _error(case, Request(backend=target.backend, **target.keys), run)
         except DeviceError:
             raise  # of no case: nothing can run there
         except SeismoError as failure:
@@ -425,11 +434,11 @@ def verify(cases: Iterable[VerificationCase], target: Target) -> Iterator[Verdic
         yield Verdict(case.name, target.backend, error, case.bar, seconds, problem)
 
 
-def _error(case: VerificationCase, request: Request) -> float:
+def _error(case: VerificationCase, request: Request, run: RunScenario) -> float:
     """Return the relative L2 norm of the error of all traces of a case."""
     from seismo.exact.metrics import relative_l2
 
-    results = run_on(SerialCommunicator(), case.document, request)
+    results = run(SerialCommunicator(), case.document, request)
     assert results is not None  # there is no other rank
     with results:
         assert results.wavelets is not None

@@ -15,9 +15,8 @@ from pydantic import BaseModel
 from seismo.equations.framework.parameters import CONSTANTS
 from seismo.equations.framework.registry import EQUATIONS, PHYSICS, VARIANTS, physics_for
 from seismo.errors import KeyPath
-from seismo.scenario.draft import Mistakes
 from seismo.scenario.mistakes import schema_text
-from seismo.scenario.quantities import Mistake, Suggestion
+from seismo.scenario.quantities import Mistake, Mistakes, Suggestion
 
 _SUGGESTED = 100  # entries of a list for which the likeliest meaning is looked for
 

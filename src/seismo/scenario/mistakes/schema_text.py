@@ -14,8 +14,7 @@ from pydantic import BaseModel, StringConstraints, Tag
 from pydantic.fields import FieldInfo
 
 from seismo.errors import KeyPath
-from seismo.scenario.quantities import TAG, AutoOrCount, FilePath, Name, OrAuto, Quantity, Shorthand
-from seismo.scenario.sections.grid import LengthOrGrowth
+from seismo.scenario.quantities import TAG, Described, FilePath, Name, OrAuto, Quantity, Shorthand
 
 
 def annotation_of(field: FieldInfo) -> Any:
@@ -83,8 +82,7 @@ def quantity(annotation: Any) -> Quantity | None:
 
 def allowed(annotation: Any) -> str:
     """Describe the allowed values."""
-    kinds = (AutoOrCount, LengthOrGrowth)
-    descriptions = [item.allowed for item in _metadata(annotation) if isinstance(item, kinds)]
+    descriptions = [item.allowed for item in _metadata(annotation) if isinstance(item, Described)]
     if descriptions:
         return descriptions[0]
     shorter = [i.words for i in _metadata(annotation) if isinstance(i, Shorthand | OrAuto)]

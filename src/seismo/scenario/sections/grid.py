@@ -30,6 +30,7 @@ from seismo.scenario.quantities import (
     AUTO,
     ONE_LENGTH,
     Angle,
+    Described,
     Field,
     FrequencyFromZero,
     Integer,
@@ -69,7 +70,7 @@ class SpacingBelow(ScenarioSection):
 GrowingSpacing = float | Literal["auto"] | tuple[SpacingBelow, ...]
 
 
-class LengthOrGrowth:
+class LengthOrGrowth(Described):
     """Annotation of a spacing along z: a length, ``auto``, or lengths below some depths."""
 
     allowed = f"a number in m, above 0; auto; or {_LIST}"

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, model_validator
 from seismo.equations.framework.table import Physics
 from seismo.errors import KeyPath
 from seismo.scenario import units
-from seismo.scenario.draft import Draft, Mistakes
+from seismo.scenario.draft import Draft
 from seismo.scenario.mistakes import listed_names
 from seismo.scenario.quantities import (
     Field,
@@ -21,6 +21,7 @@ from seismo.scenario.quantities import (
     Interval,
     Length,
     Mistake,
+    Mistakes,
     Name,
     PositiveTime,
     Quantity,

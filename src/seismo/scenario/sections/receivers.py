@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, StringConstraints, Tag
 from seismo.equations.framework.registry import EQUATIONS, PHYSICS, VARIANTS, physics_for
 from seismo.equations.framework.table import Physics
 from seismo.errors import KeyPath
-from seismo.scenario.draft import AXES, Draft, Mistakes, inside
+from seismo.scenario.draft import AXES, Draft, inside
 from seismo.scenario.mistakes import listed_names
 from seismo.scenario.quantities import (
     Field,
@@ -21,6 +21,7 @@ from seismo.scenario.quantities import (
     Integer,
     Length,
     Mistake,
+    Mistakes,
     Name,
     PositiveLength,
     SamplingInterval,

@@ -11,7 +11,7 @@ from pydantic import StringConstraints, Tag, model_validator
 from seismo.equations.framework.table import Physics
 from seismo.errors import KeyPath
 from seismo.scenario import units
-from seismo.scenario.draft import Draft, Mistakes, equations_with
+from seismo.scenario.draft import Draft, equations_with
 from seismo.scenario.quantities import (
     TAG,
     Angle,
@@ -22,6 +22,7 @@ from seismo.scenario.quantities import (
     Integer,
     Magnitude,
     Mistake,
+    Mistakes,
     Moment,
     Name,
     PositiveMoment,

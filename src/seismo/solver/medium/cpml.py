@@ -33,7 +33,6 @@ either, so that both ends of an axis have as many points in a layer as are asked
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -45,13 +44,9 @@ from seismo.equations.framework.table import Stage
 from seismo.grid.coefficients import staggered_symbol
 from seismo.grid.decomposition import LINE, CheckpointArray, GlobalBlock, Subdomain
 from seismo.grid.grid import AXES, Box, Grid
-from seismo.solver.discretization import Discretization, derived_once
 from seismo.solver.grid_layout import RowGroup, spans
-from seismo.solver.medium.field_damping import BESIDE_BEDS, EARLY_OF_STACKS
 
 ALPHA_DROP = 0.9  # share of alpha that is gone at the outer side
-GUIDING_ALPHA_DROP = 0.5  # the same where a medium may guide waves that grow
-GUIDING_SHIFT = 0.05  # smallest alpha / d there: with less they grow for sources of low frequency
 STEEP_POWER = 6.9  # M of the profile
 # Theoretical reflection (powers of ten below 1), N and q of the profile by the points of a layer,
 # between which they are interpolated: the least exact reflection on the grid, and at grazing
@@ -121,52 +116,6 @@ def least_shift(first: np.ndarray, second: np.ndarray) -> float:
     # Second differences below the square of the first ones make the layer active.
     excess = max(0.0, float((1 - centred / staggered).max())) * EXCESS_MARGIN
     return excess / (1 - excess)
-
-
-def strength(
-    discretization: Discretization, damping: float, points: int | None = None
-) -> PmlParameters:  # fmt: skip
-    """Return the strength of layers that damp the fields by a share `damping` of their d.
-
-    Args:
-        discretization: of the run.
-        damping: share of d.
-        points: of the layers, None for its own.
-    """
-    spec = discretization.scenario.boundaries.layer
-    alpha = spec.alpha
-    # Default frequency shift, alpha = pi f with f in dominant frequencies.
-    if alpha is None:
-        alpha = discretization.physics.layer_shift * discretization.dominant_frequency
-    # Ground that guides little changes alpha as little as it damps.
-    guided = discretization.field_damping
-    guides = min(1.0, damping / (EARLY_OF_STACKS if guided.beds > guided.rocks else BESIDE_BEDS))
-    if guided.outer:
-        guides = 1.0
-    least = guides * GUIDING_SHIFT
-    if discretization.physics.differences == "second":
-        # Second differences: alpha in proportion to d, so that nothing grows.
-        least = least_shift(discretization.stencil.first, discretization.stencil.second)
-    reflection, power, steep = default_profile(
-        (points or spec.points) // discretization.subdivision
-    )
-    return PmlParameters(
-        spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
-        discretization.fastest, least, damping, guided.acts_from(damping),
-        ALPHA_DROP + guides * (GUIDING_ALPHA_DROP - ALPHA_DROP), steep,
-    )  # fmt: skip
-
-
-@derived_once
-def profiles(discretization: Discretization) -> list[dict[str, np.ndarray]]:
-    """Return, in each phase, the profile (8, points) of the layers along each axis (`profile`)."""
-    layers = [strength(discretization, damping) for _, damping in discretization.layer_phases]
-    dt = discretization.clock.dt
-    grid = discretization.grid.damped
-    return [
-        {a: profile(grid, a, layer, dt, discretization.subdivision) for a in grid.axes}
-        for layer in layers
-    ]
 
 
 def depth_of(layer: PmlParameters, points: float, rate: float) -> float:

@@ -156,10 +156,10 @@ def _binding(
     """
     tables = known.first.tables
     x_table, _, z_table, *_ = device_tables(backend, tables)
-    sources = [source_tables(backend, known, field) for field in kernel.shape.injected]
+    sources = [source_tables(backend.array, known, field) for field in kernel.shape.injected]
     arrays = Arrays(
         known.fields, model, memory, x_table, z_table, backend.card.array(blocks.ravel()), work,
-        tuple(of_field for of_field, _ in sources), receiver_tables(backend, record),
+        tuple(of_field for of_field, _ in sources), receiver_tables(backend.array, record),
     )  # fmt: skip
     rows, coefficients = listed(built_in(tables))
     # Rows that end within a lane or not: both are compiled at once, and no plane waits again.

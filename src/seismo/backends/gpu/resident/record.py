@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.gpu.arrays import GpuArrays
 from seismo.backends.gpu.resident.block import RecordArrays, SourceArrays, SourceNumbers
 from seismo.backends.gpu.resident.plane_steps import FieldRecord, PlaneSteps
 
@@ -209,23 +208,28 @@ def _gathered(order: np.ndarray, firsts: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def source_tables(
-    backend: GpuArrays, known: PlaneSteps, field: int
+    put: Callable[[np.ndarray], Any], known: PlaneSteps, field: int
 ) -> tuple[SourceArrays, SourceNumbers]:
-    """Return the tables of a field's sources, and their numbers."""
+    """Return the tables of a field's sources, and their numbers.
+
+    Args:
+        put: copies a table to the card.
+        known: the steps.
+        field: its number.
+    """
     # The arrays are the solver's own: sources of other shots are loaded into them.
     amount = known.sources.get(field)
     if amount is None:
         # No source acts from step 1 to step 0.
-        never = backend.array(np.array([1, 0]))
+        never = put(np.array([1, 0]))
         tables = (never,) * len(SourceArrays._fields)
         return SourceArrays(*tables), SourceNumbers(0, 0)
     arrays = SourceArrays(*amount.arguments[:7])
     return arrays, SourceNumbers(amount.count // known.shots, int(arrays.samples.shape[1]))
 
 
-def receiver_tables(backend: GpuArrays, record: RecordTables) -> RecordArrays:
-    """Return the tables of receivers."""
-    put = backend.array
+def receiver_tables(put: Callable[[np.ndarray], Any], record: RecordTables) -> RecordArrays:
+    """Return the tables of receivers, copied to the card by a function."""
     channels_of = put(record.channels_of)
     return RecordArrays(
         channels_of=channels_of,
