@@ -247,6 +247,50 @@ def test_strains_under_a_surface_err_more_than_motion(quantity: str, found: floa
     assert 0.5 < expected_error(discretize(from_dict(case))).error / found < 2.0
 
 
+@pytest.mark.parametrize(
+    ("kind", "offset", "quantity"),
+    [
+        ({"type": "moment_tensor", "components": {"xz": 1e9}}, 0.4, "velocity"),
+        ({"type": "moment_tensor", "components": {"xz": 1e9}}, 2.0, "strain"),
+        ({"type": "force", "force": {"z": 1e9}}, 2.0, "displacement"),
+    ],
+    ids=["steep", "strain", "force"],
+)
+def test_waves_that_come_up_to_a_surface_err_by_their_incidence(kind, offset, quantity) -> None:
+    """Steep shear waves err most, and strain the surface least; motion out of it errs little."""
+    h = SHORTEST / 5.0
+    sides, depth, end = 24.0 * h, 20.3 * h, offset * SHORTEST
+    case = document(5.0, "elastic", order=8) | {"boundaries": {"top": "free_surface"}}
+    case["grid"]["extent"] = {"x": 2.0 * sides + 2.0 * SHORTEST, "z": 44.0 * h}
+    case["time"]["duration"] = 1.5 * math.hypot(depth, end) / ROCK.vs + 0.25
+    case["sources"][0] = {
+        "wavelet": case["sources"][0]["wavelet"], "position": {"x": sides, "z": depth}, **kind
+    }  # fmt: skip
+    case["receivers"] = [solver.points([{"x": sides + end, "z": 0.0}], quantities=[quantity])]
+    simulation = solver.simulate(case)
+    times = solver.times(simulation)
+    signal = wavelets.evaluate(simulation.discretization.shots[0].sources[0].wavelet, times)
+    little = 0.01 * h
+    places = np.array([[end + n * little, 0.0] for n in (-1, 0, 1)])
+    ends = Stack((ROCK,), (0.0,)), np.array([0.0, depth]), places
+    motion = "velocity" if quantity == "velocity" else "displacement"
+    if kind["type"] == "force":
+        exact = layered_plane.force_response(
+            *ends, np.array([0.0, 1e9]), signal, simulation.dt, motion, cut=1e-5
+        )
+    else:
+        exact = layered_plane.moment_response(
+            *ends, 1e9 * (1.0 - np.eye(2)), signal, simulation.dt, motion, "moment_rate", cut=1e-5
+        )
+    traces = solver.traces(simulation)
+    if quantity == "strain":
+        wanted, names = (exact[2, :1] - exact[0, :1]) / (2.0 * little), ["exx"]
+    else:
+        wanted, names = exact[1], sorted(traces)
+    found = metrics.relative_l2(np.stack([traces[name][0] for name in names]), wanted)
+    assert 0.6 < expected_error(simulation.discretization).error / found < 1.6
+
+
 def test_the_coefficients_belong_to_all_shots_of_a_survey() -> None:
     """A share of the shots is computed with the coefficients of the whole survey."""
     several = document(5.0)

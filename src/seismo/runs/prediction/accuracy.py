@@ -30,6 +30,7 @@ from seismo.grid.grid import AXES
 from seismo.grid.interpolation import axis_weights
 from seismo.runs.prediction.checks.thin_bodies import thin_error
 from seismo.runs.prediction.contacts.layered_error import (
+    STRAINS,
     Contacts,
     closed_surface_error,
     layered_error,
@@ -91,7 +92,6 @@ _SAID = 0.5  # of the largest cause: causes named beside it
 # canyons of 19, 30, 33 and 53 degrees, 4 points per wavelength, 1.4, 2.3, 2.1 and 6 times; at order
 # 4 and 19 degrees 2.7 times.
 _SLOPING = 3.0
-_STRAINS = {"strain_rate", "strain", "stress"}
 _UNLIKE = 2.0  # times the error of another set of receivers, that is told
 _DISPERSION = "numerical dispersion"  # in each medium
 # Other causes:
@@ -189,13 +189,7 @@ def expected_error(discretization: Discretization) -> Expected:
         *errors_of_features(discretization, "medium"),
     ]
     contacts = _contacts(discretization)
-    surface = 0.0 if contacts.surface else surface_error(discretization.waves)
-    if discretization.vertical is not None:
-        # The law of a plain closure is that of all incidences at once: waves that come up steeply
-        # err more, as their sums say.
-        surface = max(surface, closed_surface_error(discretization))
-        surface *= 1.0 + _SLOPING * discretization.vertical.steepest**2
-    causes.append((SURFACE, min(1.0, surface * _strained(discretization))))
+    causes.append((SURFACE, 0.0 if contacts.surface else _surface(discretization)))
     causes += errors_of_features(discretization, "surface")
     causes.append((CONTACTS + " under the free surface" * contacts.surface, contacts.error))
     causes.append((CLOSE_CONTACTS, thin_error(discretization)))
@@ -218,17 +212,24 @@ def expected_error(discretization: Discretization) -> Expected:
     return Expected(tuple(causes), _unlike(sets), sources_at_contacts, receivers_at_contacts)
 
 
-def _strained(discretization: Discretization) -> float:
-    """Return how many times as much strains and stresses err by a free surface as motion does.
+def _surface(discretization: Discretization) -> float:
+    """Return the relative error of the traces by a closed free surface.
 
-    What a surface errs by has S waves: their strains are vp / vs times those of P waves of the
-    same motion, which is all that traces may have.
+    Of waves that come from below its rows that is what their sums say, of others what laws do.
+    What a surface errs by has S waves: where sums do not know strains and stresses, they are
+    vp / vs times those of P waves of the same motion, which is all that traces may have.
     """
+    summed = closed_surface_error(discretization)
     names = {name for group in discretization.groups for name in group.quantities}
     top = min(
         (passage.medium for passage in discretization.waves.passages), key=lambda medium: medium.top
     )
-    return top.vp / top.vs if names & _STRAINS and top.vp and top.vs else 1.0
+    strained = top.vp / top.vs if names & STRAINS and top.vp and top.vs else 1.0
+    error = surface_error(discretization.waves, from_below=not summed) * strained
+    error = max(error, summed * (strained if discretization.grid.dimensions == 3 else 1.0))
+    if discretization.vertical is not None:
+        error *= 1.0 + _SLOPING * discretization.vertical.steepest**2
+    return min(1.0, error)
 
 
 def sent_back(

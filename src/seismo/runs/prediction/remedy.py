@@ -21,6 +21,7 @@ from seismo.grid.grid import AXES
 from seismo.runs.prediction.accuracy import (
     CONTACTS,
     SENT_BACK,
+    SURFACE,
     Expected,
     cause_of,
     contacts_error,
@@ -286,8 +287,14 @@ def all_causes_within(
     """
     order = order or discretization.stencil.order
     wanted = wanted or discretization.scenario.grid.accuracy
-    errors = [surface_error(_scaled(discretization, factor)), placing_error(discretization, factor)]
+    # A surface's error grows as its laws do, whatever they are off by.
+    growth = surface_error(_scaled(discretization, factor)) / (
+        surface_error(discretization.waves) or 1.0
+    )
+    errors = [placing_error(discretization, factor)]
     for name, error in expected.causes:
+        if name == SURFACE:
+            errors.append(error * growth)
         fall = power if name.startswith(CONTACTS) else cause_of(name, discretization.scenario).power
         if fall is not None:
             errors.append(error * factor**fall)

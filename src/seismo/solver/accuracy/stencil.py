@@ -110,11 +110,15 @@ def dispersion_error(waves: Waves, stencil: Stencil) -> float:
     return math.hypot(*(passage_error(waves, stencil, passage) for passage in waves.passages))
 
 
-def surface_error(waves: Waves) -> float:
+def surface_error(waves: Waves, from_below: bool = True) -> float:
     """Return the relative error of the traces by a closed free surface.
 
     Body waves err once, of moments among the rows wherever they are read; Rayleigh waves, of
     which deep sources make few, travel at a wrong speed.
+
+    Args:
+        waves: that the grid carries.
+        from_below: whether body waves count that come from below the rows.
     """
     if waves.surface is None:
         return 0.0
@@ -128,7 +132,7 @@ def surface_error(waves: Waves) -> float:
     law = WEIGHTED_NEAR_SURFACE if sources.weighted else NEAR_SURFACE
     phase = law(points) / (1.0 + _NEAR_FIELD * away)
     phase = sources.near_field * np.maximum(phase, sources.moments * _FAR(points))
-    if waves.surface in SURFACE:
+    if from_below and waves.surface in SURFACE:
         phase = np.maximum(phase, sources.below * SURFACE[waves.surface](points))
     if medium.vp and medium.vs:
         velocity_error = RAYLEIGH_VELOCITY[waves.surface](points)

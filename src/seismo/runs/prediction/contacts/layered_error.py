@@ -12,11 +12,11 @@ is the square of its expected error. Distances matter: waves that graze a thin s
 hundred times as much as those that cross it upright. Of a set of receivers some depths and
 distances are evaluated, of sources the shallowest and the deepest of each kind; the worst counts.
 
-The error is that of what is recorded: of motion, all components together; of pressure where nothing
-else is recorded, but of motion on the surface of a fluid; of the velocity of SH waves. A plane wave
-has one wavenumber and the same error at all distances; SH waves in 3-D count as SV waves of their
-incidence. Other sources in 3-D count as their P and SV waves, averaged over azimuths. Without
-receivers the top of the grid counts, as far as anything is from a source.
+The error is that of what is recorded: of motion, all components together; of pressure, and in 2-D
+of strains, where nothing else is recorded, but of motion on the surface of a fluid; of the velocity
+of SH waves. A plane wave has one wavenumber and the same error at all distances; SH waves in 3-D
+count as SV waves of their incidence. Other sources in 3-D count as their P and SV waves, averaged
+over azimuths. Without receivers the top of the grid counts, as far as anything is from a source.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ _LEAST_POINTS = 2.8  # in the slowest wave: shorter ones are lost anyhow
 # Of contacts that lend strains (`seismo.features.contacts.contact`): measured.
 LENT = PowerLaw(0.15, 3.2)
 _WORST = 1.2  # measured error, in that of the sums
+STRAINS = {"strain_rate", "strain", "stress"}
+_ALONE = ({"pressure"}, STRAINS)  # whose own squares count where nothing else is recorded
 
 
 def section_of(discretization: Discretization) -> LayerSection:
@@ -131,13 +133,17 @@ def closed_surface_error(discretization: Discretization) -> float:
     """Return the error of the traces by the closed rows of a free surface, as if it were level.
 
     Sources and receivers count as deep below it as they are below the ground, in its slowest rock;
-    0 where no differences close it, and for waves other than P and SV (`stacks`).
+    0 where no differences close it, where sources act among the rows that do, and for waves other
+    than P and SV (`stacks`).
     """
     if discretization.closure is None or not discretization.physics.fluid_meets_solid:
         return 0.0
     height = discretization.grid.spacing[2]
     top = discretization.grid.origin[2]
-    reach = (discretization.closure.rows + 2 * len(discretization.stencil.first)) * height
+    reach = discretization.closure.rows * height
+    sources = (source for shot in discretization.shots for source in shot.sources)
+    if min(source.position[2] for source in sources) < top + reach:
+        return 0.0
     rock = min(_rocks_at_top(discretization), key=lambda rock: rock.vs)
     stack = ContactStack((rock, rock), (0.0,), -reach)
     rows = rows_about(discretization, stack, top + reach)
@@ -167,18 +173,18 @@ class _Ends:
     Attributes:
         depths: m.
         distances: horizontal ones from sources in m; in 2-D along x, with their sign.
-        pressure: whether pressure alone is recorded.
+        recorded: number of what is recorded: 0 motion, 1 pressure alone, 2 strains alone.
     """
 
     depths: np.ndarray
     distances: np.ndarray
-    pressure: bool
+    recorded: int
 
 
 def _everywhere(discretization: Discretization) -> _Ends:
     """Return the surface, or the top, as far as anything is from a source."""
     top = np.array(discretization.grid.origin[2:3])
-    return _Ends(top, discretization.waves.longest * np.array(_DISTANCES), False)
+    return _Ends(top, discretization.waves.longest * np.array(_DISTANCES), 0)
 
 
 def _ends(discretization: Discretization, group: ReceiverGroup) -> _Ends:
@@ -203,7 +209,7 @@ def _ends(discretization: Discretization, group: ReceiverGroup) -> _Ends:
     return _Ends(
         depths[np.unique([0, len(depths) // 2, len(depths) - 1])],
         np.unique(distances[rank[chosen]]),
-        set(group.quantities) <= {"pressure"},
+        next((n for n, names in enumerate(_ALONE, 1) if set(group.quantities) <= names), 0),
     )
 
 
@@ -231,7 +237,7 @@ def _scattered(
     errors = {}
     for name, each in ends.items():
         chosen = np.ix_(np.isin(depths, each.depths), np.isin(distances, each.distances))
-        recorded = int(is_transverse or each.pressure)
+        recorded = 1 if is_transverse else each.recorded
         errors[name] = _WORST * float(worst[recorded][chosen].max())
     return errors
 

@@ -12,7 +12,8 @@ that are the same everywhere,
     u_z, p = sum of W, P k J_m(kr) w dk,    u_r = sum of U k J_m'(kr) w dk
     u_phi  = sum of U k J_m(kr) / kr w' dk
 
-whose squares are averaged over azimuths, where orders do not mix. SH waves of a source in 3-D are
+whose squares are averaged over azimuths, where orders do not mix. Strains exx and ezz go as W, exz
+as U; those in 3-D are left out: they count as motion. SH waves of a source in 3-D are
 left out: they count as the P and SV waves beside them.
 
 Frequencies have an imaginary part d, by which waves are damped as exp(-d t): in k they are
@@ -33,6 +34,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seismo.grid.interpolation import axis_weights, slope_share
 from seismo.runs.prediction.contacts.scattering import (
     ContactStack,
     DiscreteStack,
@@ -52,6 +54,7 @@ _APART = 1.6  # least distance after which sums repeat, in those of the farthest
 LARGEST = 1.25  # wavenumber at which contacts err, in those of the slowest wave
 _CUT = 1.5  # wavenumber at which what is radiated ends
 _FEWEST = 24  # wavenumbers
+_AS_U = (0, 5)  # fields that go along x as U does; others go as W
 
 # Of J_0 and J_1: in (z / 3)^2 below 3; size and phase in 3 / z above.
 _POLYNOMIALS = (
@@ -83,17 +86,16 @@ class WavenumberSum:
     def energies(
         self, fields: np.ndarray, source: RadiatingSource, distances: np.ndarray
     ) -> np.ndarray:
-        """Return squares of motion and pressure (2, depth, distance).
+        """Return squares of motion, pressure and strains (3, depth, distance).
 
         Args:
-            fields: U, W and P (depth, wave, 3, column).
+            fields: U, W, P, exx, ezz and exz (depth, wave, 6, column).
             source: whose they are.
             distances: (distance) m, from the source to the receiver; along x in 2-D.
         """
         if source.slowness is not None:  # the same everywhere
-            squares = np.abs(fields[:, 0, :, 0]) ** 2
-            both = np.stack([squares[:, 0] + squares[:, 1], squares[:, 2]])
-            return np.repeat(both[:, :, None], len(distances), axis=2)
+            squares = _gathered(np.abs(fields[:, 0, :, 0].T) ** 2)
+            return np.repeat(squares[:, :, None], len(distances), axis=2)
         in_plane = self._in_plane if source.dimensions == 2 else self._on_rings
         return in_plane(fields, source.orders, distances)
 
@@ -102,13 +104,14 @@ class WavenumberSum:
         phase = x[:, None] * self.k
         even = np.cos(phase) * self.dk
         odd = np.sin(phase) * self.dk
-        waves = [[(-odd, even, even), (1j * even, 1j * odd, 1j * odd)][m] for m in orders]
-        motion = [
-            sum(each[n] @ fields[..., n, column].T for column, each in enumerate(waves))
-            for n in range(3)
+        waves = [[(-odd, even), (1j * even, 1j * odd)][m] for m in orders]
+        components = [
+            sum(
+                each[n not in _AS_U] @ fields[..., n, column].T for column, each in enumerate(waves)
+            )
+            for n in range(fields.shape[2])
         ]
-        along, down, pressure = (np.abs(component.T) ** 2 for component in motion)
-        return np.stack([along + down, pressure])
+        return _gathered(np.array([np.abs(component.T) ** 2 for component in components]))
 
     def _on_rings(self, fields: np.ndarray, orders: tuple[int, ...], r: np.ndarray) -> np.ndarray:
         """Return `energies` in 3-D: means over azimuths."""
@@ -127,9 +130,16 @@ class WavenumberSum:
                 for function, n in zip(functions, (1, 0, 0, 2), strict=True)
             )
             share = 0.5 if m else 1.0
-            squares = np.stack([vertical + radial + azimuthal, pressure]).sum(axis=-1)
+            motion = vertical + radial + azimuthal
+            squares = np.stack([motion, pressure, motion]).sum(axis=-1)
             total = total + share * squares.transpose(0, 2, 1)
         return np.asarray(total)
+
+
+def _gathered(squares: np.ndarray) -> np.ndarray:
+    """Return squares of motion, pressure and strains (3, ...) of those of all fields (6, ...)."""
+    along, down, pressure, exx, ezz, exz = squares
+    return np.stack([along + down, pressure, exx + ezz + 2.0 * exz])
 
 
 def _bessel(z: np.ndarray) -> list[np.ndarray]:
@@ -223,7 +233,7 @@ class LayeredTraces:
     def squares(
         self, sources: list[RadiatingSource], frequencies: np.ndarray, shares: np.ndarray
     ) -> np.ndarray:
-        """Return squares (2, source, 2, depth, distance) of traces, and of what they err by.
+        """Return squares (2, source, 3, depth, distance) of traces, and of what they err by.
 
         Args:
             sources: apart from each other.
@@ -295,22 +305,25 @@ class LayeredTraces:
         As many waves at a time as caches hold with their equations.
         """
         first = np.asarray(self.discretization.stencil.first)
-        height = rows.spacing if rows else self.discretization.grid.spacing[2]
         size = 2 * len(rows.rho_x) if rows else 4 * len(stack.media)
         pieces = math.ceil(k.size * size**2 / _AT_ONCE)
         waves = zip(*(np.array_split(a, pieces) for a in (s, k)), strict=True)
-        true = np.concatenate(
-            [exact(stack, some_s, some_k, 0.5 * height) for some_s, some_k in waves]
-        )
+        true = np.concatenate([exact(stack, some_s, some_k) for some_s, some_k in waves])
         if rows is None:
             return true, true
         waves = zip(*(np.array_split(a[counted], pieces) for a in (s, k)), strict=True)
+        reading = [] if stack.top is None else [self._surface_reading()]
         grid = np.concatenate(
-            [on_grid(stack, rows, first, some_s, some_k) for some_s, some_k in waves]
+            [on_grid(stack, rows, first, some_s, some_k, *reading) for some_s, some_k in waves]
         )
         approximate = true.copy()
         approximate[counted] = np.where(np.isfinite(grid), grid, true[counted])
         return true, approximate
+
+    def _surface_reading(self) -> tuple[np.ndarray, float]:
+        """Return weights of rows of W that read it on a free surface, and that of its slope."""
+        surface = self.discretization.interpolation.surface(self.discretization.physics.named("vz"))
+        return axis_weights(0.0, True, 0, surface)[1], slope_share(0.0, True, surface)
 
 
 @dataclass(frozen=True)
@@ -324,9 +337,9 @@ class _ScatteredWaves:
     approximate: list[np.ndarray]
 
     def squares(self, source: RadiatingSource, traces: LayeredTraces, reach: float) -> np.ndarray:
-        """Return squares (2, 2, depth, distance, frequency) over what grows with frequency.
+        """Return squares (2, 3, depth, distance, frequency) over what grows with frequency.
 
-        Those of the traces of a source, and of their errors; of motion, and of pressure.
+        Those of the traces of a source, and of their errors; of motion, of pressure and of strains.
         """
         moved, exactly = (
             self.network.motion(matrices, source, traces.depths)
@@ -342,6 +355,8 @@ class _ScatteredWaves:
             gathered = np.maximum(both[1] - before, 0.0) / 0.75
             both[1] += gathered * (beyond**2 - 1.0)[:, None]
         both[:, 1] *= self.omegas**2
+        if source.dimensions == 2:
+            both[:, 2] /= self.omegas**2
         # Where pressure vanishes, or is not evaluated, motion stands for it.
         section = self.network.section
         if self.network.free and not section.stacks[0].rigid:
@@ -352,7 +367,7 @@ class _ScatteredWaves:
     def _arriving(
         self, fields: tuple[np.ndarray, ...], source: RadiatingSource, distances: np.ndarray
     ) -> np.ndarray:
-        """Return squares (field, 2, depth, distance, frequency) of what arrives at distances."""
+        """Return squares (field, 3, depth, distance, frequency) of what arrives at distances."""
         ends = np.cumsum([some.k.size for some in self.sums])[:-1]
         return np.array([
             np.stack([

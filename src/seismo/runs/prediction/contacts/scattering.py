@@ -20,7 +20,8 @@ from its ends: the equations of its rows, and of one more on each side, are a li
 fields and for the waves that leave it. What its amplitudes differ by from the exact ones is what
 the contacts err, averages, one-sided differences and all; no constant is fitted.
 
-Under a free surface X = Z = 0; U on it and W half a row below are told besides.
+Under a free surface X = Z = 0; U and W on it are told besides. W is read there as a run does: from
+rows below, and from the slope r k U, r = c13 / c33, that Z = 0 prescribes.
 
 Fluids have X = 0 and no S wave. SH waves, and the pressure of constant density, are those of a
 fluid: `rho v_tt = (mu v_x)_x + (mu v_z)_z` is the equation of the pressure v in a fluid of density
@@ -123,17 +124,16 @@ class _Wave:
         return vectors(rock, s, k, self.down) * decay[:, None, :]
 
 
-def exact(stack: ContactStack, s: np.ndarray, k: np.ndarray, below: float = 0.0) -> np.ndarray:
+def exact(stack: ContactStack, s: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Return the amplitudes (wave, leaving, entering) that leave a stack for unit ones that enter.
 
     Those above come first, P before S. Of a stack under a free surface there are those below only,
-    and after them U on the surface and W a little below it.
+    and after them U and W on the surface.
 
     Args:
         stack: the media; amplitudes are those at the outer contacts.
         s: (wave) 1/s.
         k: (wave) wavenumbers along x in 1/m.
-        below: how far in m below the surface W is told.
     """
     last = len(stack.media) - 1
     free = stack.top is not None
@@ -158,11 +158,7 @@ def exact(stack: ContactStack, s: np.ndarray, k: np.ndarray, below: float = 0.0)
     outside = sum(1 + (stack.media[wave.medium].vs > 0.0) for wave in leaving)
     if stack.top is None:
         return amplitudes[:, :outside]
-    fields = [
-        np.concatenate([w.at(stack, stack.top + z, s, k)[:, n : n + 1] for w in within[:2]], -1)
-        for n, z in ((0, 0.0), (1, below))
-    ]
-    field = np.concatenate(fields, axis=1)
+    field = np.concatenate([w.at(stack, stack.top, s, k)[:, :2] for w in within[:2]], axis=-1)
     motion = field @ amplitudes[:, outside : outside + field.shape[2]]
     return np.concatenate([amplitudes[:, :outside], motion], axis=1)
 
@@ -187,9 +183,9 @@ def _jump(
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # of what NaN stands for
 def on_grid(
     stack: ContactStack, rows: DiscreteStack, first: np.ndarray, s: np.ndarray, k: np.ndarray,
-    surface_rows: int = 1,
+    reading: tuple[np.ndarray, float] = (np.ones(1), 0.0),
 ) -> np.ndarray:  # fmt: skip
-    """Return what `exact` does, of waves on the grid, with W half a row below a surface.
+    """Return what `exact` does, of waves on the grid.
 
     NaN stands for waves that die out on their way to the contacts but for the rounding of their
     beginnings, and for those so steep that no wave on the grid is like them.
@@ -200,7 +196,8 @@ def on_grid(
         first: (M) staggered coefficients, spacing 1.
         s: (wave) 1/s.
         k: (wave) wavenumbers along x in 1/m.
-        surface_rows: rows of W below a surface to return.
+        reading: weights of the first half rows, and of the slope in rows, that W on a free surface
+            is read with.
     """
     n = len(rows.rho_x)
     free = stack.top is not None
@@ -238,7 +235,11 @@ def on_grid(
     outside = [amplitudes[:, within:]]
     if free:
         below = int(np.count_nonzero(~beyond[:n]))
-        outside += [amplitudes[:, :1], amplitudes[:, below : below + surface_rows]]
+        along = amplitudes[:, :1]
+        weights, sloped = reading
+        across = weights @ amplitudes[:, below : below + len(weights)]
+        slope = stack.media[0].thin_stretch * k[:, None, None] * along * rows.spacing
+        outside += [along, across[:, None] + sloped * slope]
     return np.concatenate(outside, axis=1)
 
 

@@ -136,10 +136,11 @@ class StackNetwork:
     def motion(
         self, matrices: list[np.ndarray], source: RadiatingSource, depths: np.ndarray
     ) -> np.ndarray:
-        """Return U, W and P (depth, wave, 3, column) of a source, with some matrices of the stacks.
+        """Return fields (depth, wave, 6, column) of a source, with some matrices of the stacks.
 
-        P is the sum of the amplitudes of P waves, to which pressure is proportional; 0 on a free
-        surface among the rows of a stack.
+        They are U, W, P, and strains exx, ezz and exz without their factors -1 and i. P is the sum
+        of the amplitudes of P waves, to which pressure is proportional; 0 on a free surface among
+        the rows of a stack.
         """
         section = self.section
         home = section.layer_at(source.depth)
@@ -162,7 +163,8 @@ class StackNetwork:
             n = section.layer_at(depth)
             if self.free and n == 1 and depth < section.bottoms[0]:
                 moved = leaving[0][:, self.kinds(1) :]
-                fields.append(np.concatenate([moved, np.zeros_like(moved[:, :1])], axis=1))
+                free = np.concatenate([moved, np.zeros_like(moved)], axis=1)
+                fields.append(self._fields(section.stacks[0].media[0], free, 0.0 * moved[:, :1]))
                 continue
             at = section.clear(depth, n)
             falling, rising = self._arriving(leaving, n, at)
@@ -171,11 +173,19 @@ class StackNetwork:
                 falling = falling + (at > z) * down * way
                 rising = rising + (at <= z) * up * way
             moved = sum(
-                waves_of(section.layers[n], self.s, self.k, low)[:, :2] @ wave
+                waves_of(section.layers[n], self.s, self.k, low) @ wave
                 for low, wave in ((True, falling), (False, rising))
             )
-            fields.append(np.concatenate([moved, falling[:, :1] + rising[:, :1]], axis=1))
+            fields.append(self._fields(section.layers[n], moved, falling[:, :1] + rising[:, :1]))
         return np.array(fields)
+
+    def _fields(self, rock: Rock, moved: np.ndarray, pressure: np.ndarray) -> np.ndarray:
+        """Return what `motion` does at a depth, of U, W, X and Z (wave, 4, column) in a rock."""
+        along, down, shear, pull = (moved[:, n : n + 1] for n in range(4))
+        exx = self.k[:, None, None] * along
+        ezz = pull / rock.stiffness + rock.thin_stretch * exx
+        exz = shear / (2.0 * rock.shear) if rock.shear else 0.0 * shear
+        return np.concatenate([along, down, pressure, exx, ezz, exz], axis=1)
 
     def _arriving(
         self, leaving: list[np.ndarray], layer: int, z: float
