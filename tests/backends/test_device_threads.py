@@ -33,8 +33,8 @@ from test_resume import SHORT, contents
 from thread_ranks import ThreadBackend
 
 
-def outcome(document, base, parts, ranks, make=ThreadBackend):
-    return mpi_worker.outcome(document, base, parts, ranks, make)
+def outcome(discretization, parts, ranks, make=ThreadBackend):
+    return mpi_worker.outcome(discretization, parts, ranks, make)
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,13 @@ def test_every_cut_gives_the_bits_of_one(name, dimensions, faces, halos, tmp_pat
     Each cut has halos copied beside the one kind of faces, and packed ones beside the other.
     """
     document = case(name, dimensions, tmp_path, **faces)
-    wanted = outcome(document, tmp_path, None, SerialCommunicator(), CpuBackend)
+    discretization = discretize(from_dict(document, tmp_path))
+    wanted = outcome(discretization, None, SerialCommunicator(), CpuBackend)
     assert all(values.any() for values in wanted.values())
     every = [(count, parts) for count, cuts in CUTS[dimensions].items() for parts in cuts]
     for (count, parts), least in zip(every, cycle(halos), strict=False):
         monkeypatch.setattr(ThreadBackend, "copied_from", least)
-        found = DeviceThreads(count).run(lambda r, p=parts: outcome(document, tmp_path, p, r))
+        found = DeviceThreads(count).run(lambda r, p=parts: outcome(discretization, p, r))
         different = [key for key in wanted if not np.array_equal(found[key], wanted[key])]
         assert (parts, least, different) == (parts, least, [])
 
@@ -75,11 +76,10 @@ def test_every_cut_gives_the_bits_of_one(name, dimensions, faces, halos, tmp_pat
 def test_one_launch_sends_all_that_a_stage_has_changed(top, surface, least, tmp_path, monkeypatch):
     """All fields go at once; the row of a free surface is nothing to those below it."""
     monkeypatch.setattr(ThreadBackend, "copied_from", least)
-    document = case("elastic", 3, tmp_path, top=top)
+    discretization = discretize(from_dict(case("elastic", 3, tmp_path, top=top), tmp_path))
 
     def packing(ranks: SerialCommunicator) -> list[list[int]]:
-        backend = ThreadBackend(document["precision"])
-        discretization = discretize(from_dict(document, tmp_path))
+        backend = ThreadBackend(discretization.scenario.precision)
         halos = Simulation(discretization, backend, (2, 2), ranks).halos[0]
         return ranks.allgather([
             sum(launch is not meet for group in halo.start for launch in group) for halo in halos
@@ -93,11 +93,11 @@ def test_one_launch_sends_all_that_a_stage_has_changed(top, surface, least, tmp_
 def test_halos_wait_for_no_other_halo(least, waits, tmp_path, monkeypatch):
     """What a rank copies into another's halo is nothing to what that one copies itself."""
     monkeypatch.setattr(ThreadBackend, "copied_from", least)
-    document = case("elastic", 2, tmp_path, top="absorbing")
+    discretization = discretize(from_dict(case("elastic", 2, tmp_path, top="absorbing"), tmp_path))
 
     def order(ranks: SerialCommunicator) -> list[set[str]]:
-        discretization = discretize(from_dict(document, tmp_path))
-        simulation = Simulation(discretization, ThreadBackend(document["precision"]), (3, 1), ranks)
+        backend = ThreadBackend(discretization.scenario.precision)
+        simulation = Simulation(discretization, backend, (3, 1), ranks)
         groups = merged(ranks.allgather(simulation._bind(0)))
         where = [group.where for group in groups for _ in group]
         every = zip(where, dependencies(groups), strict=True)
@@ -115,12 +115,12 @@ class NoPeerAccessBackend(ThreadBackend):
 @pytest.mark.parametrize("blind", [(0, 1, 2), (1,)], ids=["all", "one"])
 def test_what_devices_do_not_see_goes_through_the_host(blind, tmp_path):
     """Nor is it copied where only one of two sees the other's memory."""
-    document = case("elastic", 2, tmp_path)
-    wanted = outcome(document, tmp_path, None, SerialCommunicator(), CpuBackend)
+    discretization = discretize(from_dict(case("elastic", 2, tmp_path), tmp_path))
+    wanted = outcome(discretization, None, SerialCommunicator(), CpuBackend)
 
     def one(ranks: SerialCommunicator) -> dict:
         make = NoPeerAccessBackend if ranks.number in blind else ThreadBackend
-        return outcome(document, tmp_path, (3, 1), ranks, make)
+        return outcome(discretization, (3, 1), ranks, make)
 
     found = DeviceThreads(3).run(one)
     assert all(np.array_equal(found[key], wanted[key]) for key in wanted)

@@ -42,11 +42,10 @@ ALONG_Y = [(2, (1, 2)), (3, (1, 3)), (1, (1, 2)), (2, (1, 2))]
 ALONG_Z = [(1, (1, 1)), (2, (2, 1)), (3, (3, 1)), (1, (2, 1)), (2, (4, 1))]
 
 
-def leg(document, base, ranks, parts, start, stop, make):
+def leg(discretization, base, ranks, parts, start, stop, make):
     """Take some steps from a checkpoint, and write another; give what is there on the first."""
-    scenario = from_dict(document, base)
-    backend = make(scenario.precision)
-    simulation = Simulation(discretize(scenario), backend, parts, ranks)
+    backend = make(discretization.scenario.precision)
+    simulation = Simulation(discretization, backend, parts, ranks)
     if start:
         name = f"checkpoint-{start:012d}.zip"
         files = [base / name, *sorted(base.glob(f"rank-*/{name}"))]
@@ -64,13 +63,14 @@ def leg(document, base, ranks, parts, start, stop, make):
 def assert_goes_on(document, base, cuts, make=ThreadBackend) -> None:
     """Stop after an even or an odd number of steps, and go on with the next cut of the grid."""
     (count, parts), *others = cuts
-    wanted = leg(document, base, SerialCommunicator(), (1, 1), 0, None, make)
+    discretization = discretize(from_dict(document, base))
+    wanted = leg(discretization, base, SerialCommunicator(), (1, 1), 0, None, make)
     assert all(values.any() for values in wanted.values())
     stops = [7 + 4 * n - n % 2 for n in range(len(others))]
     legs = zip(cuts, [0, *stops], [*stops, None], strict=True)
     for (count, parts), start, stop in legs:
         found = DeviceThreads(count).run(
-            lambda ranks, p=parts, a=start, b=stop: leg(document, base, ranks, p, a, b, make)
+            lambda ranks, p=parts, a=start, b=stop: leg(discretization, base, ranks, p, a, b, make)
         )
     assert [key for key in wanted if not np.array_equal(found[key], wanted[key])] == []
 

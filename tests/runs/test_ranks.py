@@ -26,7 +26,7 @@ from seismo.backends.reference import ReferenceBackend
 from seismo.equations.framework.registry import VARIANTS, physics_for
 from seismo.errors import DeviceError, ScenarioError
 from seismo.runs.run import resume
-from seismo.scenario import load
+from seismo.scenario import from_dict, load
 from seismo.solver.discretize import discretize
 from seismo.solver.parallel.partition import divide
 from test_resume import contents
@@ -70,7 +70,7 @@ def outcomes(chosen: list, folder: Path) -> dict:
         base.mkdir()
         documents[name, dimensions] = (case(name, dimensions, base), str(base))
     wanted = {
-        key: mpi_worker.outcome(*args, None, SerialCommunicator())
+        key: mpi_worker.outcome(discretize(from_dict(*args)), None, SerialCommunicator())
         for key, args in documents.items()
     }
     orders = {

@@ -145,8 +145,9 @@ def test_ranks_change_no_bit(tmp_path, monkeypatch):
     """Four ranks, of which some have nothing to do at first, in any order of launches."""
     monkeypatch.setattr(mpi_worker, "Simulation", partial(Simulation, from_rest=True))
     document = cube("elastic", (70, 40, 36), random_medium=tmp_path, steps=40)
-    assert len(phases(discretize(from_dict(document, tmp_path)), from_rest=True)) > 1
-    take = partial(mpi_worker.outcome, document, tmp_path)
+    discretization = discretize(from_dict(document, tmp_path))
+    assert len(phases(discretization, from_rest=True)) > 1
+    take = partial(mpi_worker.outcome, discretization)
     wanted = take(None, SerialCommunicator(), CpuBackend)
     found = DeviceThreads(4).run(lambda ranks: take((2, 2), ranks, ThreadBackend))
     assert solver.identical(found, wanted)

@@ -22,6 +22,7 @@ from seismo.backends.communicator import (
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.cli import main
 from seismo.scenario import from_dict
+from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 
@@ -29,12 +30,11 @@ SOON = 8  # steps
 
 
 def outcome(
-    document: dict, base: str, parts, ranks: SerialCommunicator, make=CpuBackend
+    discretization: Discretization, parts, ranks: SerialCommunicator, make=CpuBackend
 ) -> dict[str, np.ndarray] | None:
     """Run a scenario, and give what `records_and_fields` gives."""
-    scenario = from_dict(document, base)
-    backend = make(scenario.precision)
-    simulation = Simulation(discretize(scenario), backend, parts and tuple(parts), ranks)
+    backend = make(discretization.scenario.precision)
+    simulation = Simulation(discretization, backend, parts and tuple(parts), ranks)
     simulation.advance(7)
     simulation.advance(simulation.total_steps - 7)
     return records_and_fields(simulation, ranks)
@@ -87,7 +87,9 @@ def cases(orders: dict) -> None:
             break
         ranks = MpiCommunicator(Some(MPI, worlds[count]))
         for name, (document, base, many, parts) in orders["cases"].items():
-            found = outcome(document, base, parts, ranks) if many == count else None
+            found = None
+            if many == count:
+                found = outcome(discretize(from_dict(document, base)), parts, ranks)
             if found is not None:
                 np.savez(Path(orders["into"]) / f"{name}.npz", **found)
     here = everyone.Ibarrier()

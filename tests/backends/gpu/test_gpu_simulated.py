@@ -428,15 +428,13 @@ def test_more_blocks_along_an_axis_than_a_launch_may_have(name, dimensions, tmp_
 def test_two_cards_of_a_process(peers, least, tmp_path, monkeypatch):
     """To the bits of one, whether or not they see each other's memory."""
     monkeypatch.setattr(SimulatedBackend, "copied_from", least)
-    document = case("acoustic", 2, tmp_path)
+    discretization = discretize(from_dict(case("acoustic", 2, tmp_path), tmp_path))
 
     def make(precision: str):
         return simulated(precision, peers)
 
-    wanted = mpi_worker.outcome(document, tmp_path, (1, 1), SerialCommunicator(), make)
-    found = DeviceThreads(2).run(
-        lambda one: mpi_worker.outcome(document, tmp_path, (2, 1), one, make)
-    )
+    wanted = mpi_worker.outcome(discretization, (1, 1), SerialCommunicator(), make)
+    found = DeviceThreads(2).run(lambda one: mpi_worker.outcome(discretization, (2, 1), one, make))
     assert all(np.array_equal(found[key], wanted[key]) for key in wanted)
 
 
@@ -444,13 +442,14 @@ def test_two_cards_of_a_process(peers, least, tmp_path, monkeypatch):
     ("name", "dimensions", "parts"),
     [("elastic", 2, (2, 1)), pytest.param("viscoelastic", 3, (2, 2), marks=pytest.mark.slow)],
 )
-def test_cards_of_a_process_share_a_hill(name, dimensions, parts, tmp_path):
+def test_cards_of_a_process_share_a_hill(name, dimensions, parts):
     """Cut below the rows that follow the ground, and beside them."""
     time = {"duration": 0.2 if dimensions == 2 else 0.06, "dispersion_removal": False}
     document = on_hill(name, dimensions, 4, precision="float32", time=time)
-    wanted = mpi_worker.outcome(document, tmp_path, (1, 1), SerialCommunicator(), simulated)
+    discretization = discretize(from_dict(document))
+    wanted = mpi_worker.outcome(discretization, (1, 1), SerialCommunicator(), simulated)
     found = DeviceThreads(parts[0] * parts[1]).run(
-        lambda one: mpi_worker.outcome(document, tmp_path, parts, one, simulated)
+        lambda one: mpi_worker.outcome(discretization, parts, one, simulated)
     )
     assert all(values.any() for values in wanted.values())
     assert all(np.array_equal(found[key], wanted[key]) for key in wanted)

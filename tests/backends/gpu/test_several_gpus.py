@@ -24,6 +24,8 @@ from seismo.features.loss import storage as memory_storage
 from seismo.runs import run
 from seismo.runs.loop import run_loop
 from seismo.runs.request import Request, Signals
+from seismo.scenario import from_dict
+from seismo.solver.discretize import discretize
 from test_curved_rows import CURVED, on_hill
 from test_refined_cuts import case as refined
 from test_resume import contents
@@ -53,7 +55,8 @@ def assert_cuts_change_no_bit(
 ) -> None:
     """Compare every cut over two cards and more with one card, halos copied and packed."""
     monkeypatch.setattr(GpuBackend, "in_clusters", False)  # whose planes differ by rounding
-    wanted = mpi_worker.outcome(document, base, None, SerialCommunicator(), choose("gpu").make)
+    discretization = discretize(from_dict(document, base))
+    wanted = mpi_worker.outcome(discretization, None, SerialCommunicator(), choose("gpu").make)
     assert all(values.any() for values in wanted.values())
     dimensions = len(document["grid"]["extent"])
     every = [p for n, some in cuts[dimensions].items() if n <= count for p in some]
@@ -62,7 +65,7 @@ def assert_cuts_change_no_bit(
         choices = choose_all(parts[0] * parts[1])
 
         def one(ranks, parts=parts, choices=choices):
-            return mpi_worker.outcome(document, base, parts, ranks, choices[ranks.number].make)
+            return mpi_worker.outcome(discretization, parts, ranks, choices[ranks.number].make)
 
         found = DeviceThreads(len(choices)).run(one)
         different = [key for key in wanted if not np.array_equal(found[key], wanted[key])]

@@ -61,14 +61,14 @@ def case(name: str, folder, order: int = 4, **faces: str) -> dict:
 )  # fmt: skip
 def test_every_cut_gives_the_bits_of_one(name, order, faces, tmp_path, monkeypatch) -> None:
     """Receivers of both grids, and fields of both, as the coarser one shows them."""
-    document = case(name, tmp_path, order, **faces)
-    wanted = outcome(document, str(tmp_path), (1, 1), SerialCommunicator(), CpuBackend)
+    discretization = discretize(from_dict(case(name, tmp_path, order, **faces), tmp_path))
+    wanted = outcome(discretization, (1, 1), SerialCommunicator(), CpuBackend)
     assert wanted is not None
     assert all(values.any() for values in wanted.values())
     for count, parts, least in ((2, 2, HALOS[0]), (3, 3, HALOS[1]), (2, 3, HALOS[1])):
         monkeypatch.setattr(ThreadBackend, "copied_from", least)
         found = DeviceThreads(count).run(
-            lambda r, p=(1, parts): outcome(document, str(tmp_path), p, r, ThreadBackend)
+            lambda r, p=(1, parts): outcome(discretization, p, r, ThreadBackend)
         )
         different = [key for key in wanted if not np.array_equal(found[key], wanted[key])]
         assert (parts, different) == (parts, [])
