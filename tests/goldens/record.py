@@ -1,7 +1,8 @@
 """Compare results, plans, files and messages with the recorded ones, or record them anew.
 
-    python tests/goldens/record.py            print what differs; exit code 1 if anything does
-    python tests/goldens/record.py --write    choose cases and record everything anew
+    python tests/goldens/record.py             print what differs; exit code 1 if anything does
+    python tests/goldens/record.py --write     print what differs, and record everything anew
+    python tests/goldens/record.py --choose    choose cases anew, too
 
 What is recorded is told in `__init__.py`. Bits are those of one machine (`compare.py`).
 """
@@ -95,20 +96,20 @@ def main() -> int:
     """Compare or write; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--write", action="store_true", help="record anew")
+    parser.add_argument("--choose", action="store_true", help="choose cases and record anew")
     parser.add_argument("--threads", type=int, default=1, help="of a run (default: 1)")
     options = parser.parse_args()
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="goldens-") as folder:
         cases.copy_scenarios(Path(folder))
-        if options.write:
+        if options.choose:
             os.chdir(folder)
             write("cases", cases.choose_cases(Path(folder)))
         found = measure_all(cases.read_cases(), folder, options.threads)
-    if options.write:
+    recorded = {name: read(name) for name in FILES}
+    if options.write or options.choose:
         for name, content in found.items():
             write(name, content)
-        return 0
-    recorded = {name: read(name) for name in FILES}
     same_machine = recorded["runs"].pop("machine") == found["runs"].pop("machine")
     lines = [
         f"{name}: {line}"
@@ -118,7 +119,7 @@ def main() -> int:
     print(*lines, sep="\n", end="\n" * bool(lines))
     bits = "bits" if same_machine else "norms alone: recorded on another machine"
     print(f"{len(lines)} differences ({bits}), {time.monotonic() - began:.0f} s")
-    return bool(lines)
+    return bool(lines) and not (options.write or options.choose)
 
 
 if __name__ == "__main__":
