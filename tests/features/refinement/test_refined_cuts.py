@@ -23,7 +23,7 @@ from test_resume import contents
 from thread_ranks import ThreadBackend
 
 SPACING, PLANE = 10.0, 390.0
-EXTENT = {"x": 240.0, "y": 480.0, "z": 780.0}
+EXTENT = {"x": 180.0, "y": 480.0, "z": 780.0}
 
 
 def case(name: str, folder, order: int = 4, **faces: str) -> dict:
@@ -83,7 +83,7 @@ def test_a_stopped_run_goes_on_on_any_number(tmp_path, monkeypatch) -> None:
     document["survey"] = {"shots": shots, "batch": 2}
     document["output"] = {
         "snapshots": [
-            {"name": "section", "fields": ["velocity", "szz"], "steps": 9, "plane": {"x": 120.0}},
+            {"name": "section", "fields": ["velocity", "szz"], "steps": 9, "plane": {"x": 90.0}},
         ],
         "maps": [{"name": "ground", "quantities": ["pgv"], "plane": {"z": 0.0}},
                  {"name": "deep", "quantities": ["pgv"], "plane": {"z": 600.0}}],
