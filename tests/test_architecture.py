@@ -448,7 +448,7 @@ def test_an_import_that_goes_up_is_found(module, code):
         ("seismo.solver.simulation", "from seismo import grid\nfrom seismo.model import Earth"),
         (
             "seismo.output.store.chunks",
-            "from seismo.output.store.dimension_scales import attach_scales",
+            "from seismo.output.store.layout import attach_scales",
         ),
         ("seismo.output.store.chunks", "from . import layout\nfrom ...scenario import Scenario"),
         ("seismo", "from seismo.runs.run import run"),

@@ -19,6 +19,7 @@ from seismo.errors import ScenarioError, SeismoError, StorageError
 from seismo.output.reports.provenance import RECORDED_VARIABLES, commit, provenance
 from seismo.output.results import open_results
 from seismo.output.results_file import ResultsWriter
+from seismo.output.run_results import results_target
 from seismo.output.store.chunks import (
     LARGEST_CHUNK_BYTES,
     Frame,
@@ -26,7 +27,6 @@ from seismo.output.store.chunks import (
     create_frames,
     write_block,
 )
-from seismo.output.store.opening import results_target
 from seismo.scenario.units import readable, with_unit
 from synthetic_results import SHOTS, write_elastic_2d, write_elastic_3d
 

@@ -13,7 +13,7 @@ folder (from `seismo` with a point in front); it is imported when it is first us
 - `heights`: function(`HeightsRequest`) -> `Heights` (`seismo.features.topography.height_files`).
 - `run`: function(`ConvertedRun`), which fills it, and `is_run`: function(path) -> whether it is an
   input of this program (`seismo.formats.converted_run`).
-- `export`: an `ExportFormat` (`seismo.output.export.selection`).
+- `export`: an `ExportFormat` (`seismo.output.export`).
 
 Formats are asked in this order whether a file is theirs, and named in it. `suffixes` of a use tell
 the format from the name of a file.

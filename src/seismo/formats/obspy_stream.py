@@ -37,7 +37,7 @@ from seismo.formats.seismograms import (
     tensor_of,
 )
 from seismo.grid.coordinates import nearest_turn
-from seismo.output.export.selection import (
+from seismo.output.export import (
     QUANTITIES,
     ExportFile,
     ExportFormat,

@@ -26,7 +26,7 @@ from seismo.acquisition.locator import north_east
 from seismo.acquisition.moment_tensor import tensor_from_grid
 from seismo.errors import ScenarioError
 from seismo.grid.coordinates import nearest_turn
-from seismo.output.export.selection import ExportSelection
+from seismo.output.export import ExportSelection
 from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import TraceSet
 from seismo.scenario.sections.grid import ground_of

@@ -28,8 +28,7 @@ from seismo.output.run_directory.atomic_file import (
     write_file,
 )
 from seismo.output.run_results import RunResults
-from seismo.output.store.array_sets import MapSet, SnapshotSeries
-from seismo.output.store.ground import GroundRecord
+from seismo.output.store.array_sets import GroundRecord, MapSet, SnapshotSeries
 
 Format = Literal["vtkhdf", "xdmf"]
 UNEVEN = 1e-6  # of a spacing, by which distances along an axis may differ

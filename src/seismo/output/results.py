@@ -73,8 +73,8 @@ class Results(RunResults):
         Raises:
             ScenarioError: nothing of this is recorded, or there is no such set or shot.
         """
+        from seismo.output.export import ExportSelection
         from seismo.output.export.ground_motion_table import ground_motion_of
-        from seismo.output.export.selection import ExportSelection
 
         chosen = None if periods is None else tuple(periods)
         return ground_motion_of(ExportSelection(self, receivers, shot, None, chosen, damping))

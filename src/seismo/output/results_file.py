@@ -31,6 +31,7 @@ from seismo.backends.base import Copy
 from seismo.output.reports.provenance import provenance
 from seismo.output.run_directory.atomic_file import HiddenFile, final_path
 from seismo.output.run_directory.partial_files import PartialFiles
+from seismo.output.store.arrays import hash_of_all, hash_of_frame
 from seismo.output.store.chunks import (
     Frame,
     completed,
@@ -39,18 +40,15 @@ from seismo.output.store.chunks import (
     packed,
     write_block,
 )
-from seismo.output.store.dimension_scales import (
-    attach_scales,
-    write_scale,
-    write_table,
-)
 from seismo.output.store.layout import (
     FileLayout,
     LayOut,
+    attach_scales,
     plane_attributes,
     whole_arrays,
+    write_scale,
+    write_table,
 )
-from seismo.output.store.trace_hash import hash_of_all, hash_of_frame
 
 FORMAT = "seismo results"
 FORMAT_VERSION = 1

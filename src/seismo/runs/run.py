@@ -27,7 +27,7 @@ from seismo.output.results_file import COMPLETE
 from seismo.output.run_directory.atomic_file import plain_name
 from seismo.output.run_directory.lock import Lock
 from seismo.output.run_directory.partial_files import run_folder
-from seismo.output.store.opening import results_target
+from seismo.output.run_results import results_target
 from seismo.runs.check.further_mistakes import load_placed
 from seismo.runs.checkpoints import (
     Checkpoints,

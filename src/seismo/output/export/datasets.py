@@ -19,18 +19,18 @@ import numpy as np
 from seismo.acquisition.locator import Projection
 from seismo.formats.reading import optional_package
 from seismo.formats.seismograms import start_date
-from seismo.output.export.selection import ExportFile, ExportFormat, ExportSelection, FilesOfFormat
+from seismo.output.export import ExportFile, ExportFormat, ExportSelection, FilesOfFormat
 from seismo.output.run_directory.atomic_file import HiddenFile
 from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import (
+    Z_TRUE,
     MapSet,
     Model,
     SnapshotSeries,
     TraceSet,
 )
 from seismo.output.store.arrays import NamedArrays
-from seismo.output.store.dimension_scales import unit_of
-from seismo.output.store.ground import Z_TRUE
+from seismo.output.store.layout import unit_of
 from seismo.output.store.quantities import long_name
 
 _CONVENTIONS = "CF-1.11"

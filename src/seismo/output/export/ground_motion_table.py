@@ -21,7 +21,7 @@ from seismo.acquisition import ground_motion as measures
 from seismo.acquisition.trace_processing import refine
 from seismo.errors import ScenarioError
 from seismo.formats.seismograms import Recording, recordings
-from seismo.output.export.selection import (
+from seismo.output.export import (
     ExportFile,
     ExportFormat,
     ExportSelection,

@@ -37,7 +37,7 @@ from seismo.formats.reading import optional_package
 from seismo.grid.coordinates import nearest_turn
 from seismo.output.figures.style import RECEIVER_COLOUR
 from seismo.output.run_results import RunResults
-from seismo.output.store.ground import GroundRecord
+from seismo.output.store.array_sets import GroundRecord
 from seismo.scenario.sections.receivers import CODE
 
 COAST = ("physical", "coastline")

@@ -26,7 +26,7 @@ from seismo.errors import ScenarioError, ScenarioWarning
 from seismo.grid.grid import AXES
 from seismo.output.figures.style import length_unit
 from seismo.output.run_results import RunResults
-from seismo.output.store.ground import GroundRecord
+from seismo.output.store.array_sets import GroundRecord
 from seismo.scenario import units
 
 _SAME = 1e-6  # of a spacing: rounding of a position

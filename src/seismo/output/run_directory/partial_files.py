@@ -29,10 +29,9 @@ from seismo.output.run_directory.atomic_file import (
     sync_folder,
     write_file,
 )
-from seismo.output.store.arrays import AGAIN
+from seismo.output.store.arrays import AGAIN, verified
 from seismo.output.store.chunks import stored_chunks
 from seismo.output.store.layout import BOUNDS
-from seismo.output.store.trace_hash import verified
 
 MANIFEST = "manifest.json"
 _FORMAT = {"format": "seismo parts", "version": 3}

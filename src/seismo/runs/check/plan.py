@@ -10,7 +10,7 @@ from typing import Literal
 from seismo.backends.select import BackendChoice, choose
 from seismo.errors import InsufficientMemoryError, SeismoError, StorageError
 from seismo.output.run_directory.atomic_file import HiddenFile
-from seismo.output.store.opening import results_target
+from seismo.output.run_results import results_target
 from seismo.runs.check.further_mistakes import load_placed
 from seismo.runs.check.planned_run import PlannedRun, described
 from seismo.runs.resources import speed
