@@ -17,7 +17,7 @@ from seismo.exact import layered_plane as incident_plane
 from seismo.exact import metrics
 from seismo.exact.medium import AttenuatingMedium, Medium, constant_q
 from seismo.exact.stack import Stack
-from seismo.features.plane_waves.background import box_of, plane_waves
+from seismo.features.plane_waves.plane_wave import box_of, plane_waves
 from seismo.scenario import from_dict
 from seismo.solver.simulation import build
 

@@ -15,7 +15,7 @@ from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import BackendChoice
 from seismo.equations.framework.registry import EQUATIONS, physics_for
 from seismo.errors import ScenarioError
-from seismo.features.loss import storage as memory_storage
+from seismo.features.loss import mechanisms as memory_storage
 from seismo.runs import run
 
 VARIANTS = [(e.name, d) for e in EQUATIONS.values() for d in e.dimensions]

@@ -17,7 +17,7 @@ from mpi_worker import records_and_fields
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.device_threads import DeviceThreads
 from seismo.errors import StoppedError
-from seismo.features.loss import storage as memory_storage
+from seismo.features.loss import mechanisms as memory_storage
 from seismo.output.run_directory import checkpoint
 from seismo.runs.checkpoints import own_folder
 from seismo.runs.loop import run_loop

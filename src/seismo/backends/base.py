@@ -103,7 +103,7 @@ class KernelConstants:
         inside: along x, y, z, the first point that is owned and in no layer, and behind the last.
         up: (rows, width) surface weights for node values / spacing, with `down` for half points;
             followed by weights of interpolated values; over ground
-            `seismo.features.topography.row_weights`.
+            `seismo.features.topography.differences`.
         surface: array index of the surface row along z.
         even_layers: whether the medium of layers goes on as it is at their inner edge.
     """

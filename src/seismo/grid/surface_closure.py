@@ -411,7 +411,7 @@ def slowest(closure: SurfaceClosure, stencil: Stencil, medium: Mapping[str, np.n
 
 @dataclass(frozen=True)
 class RowWeights:
-    """The weights of all rows that follow the ground (`seismo.features.topography.row_weights`).
+    """The weights of all rows that follow the ground (`seismo.features.topography.differences`).
 
     Attributes:
         closed: rows from the surface down whose weights are one-sided and count from its row.

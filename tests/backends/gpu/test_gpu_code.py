@@ -43,7 +43,7 @@ from seismo.backends.gpu.sweeps.blocks import row_rotation  # noqa: E402
 from seismo.backends.gpu.sweeps.kernels import SweepKernel  # noqa: E402
 from seismo.backends.point_kernels import add_slopes  # noqa: E402
 from seismo.backends.row_kernels import pack_rows, unpack_rows  # noqa: E402
-from seismo.features.loss import storage as memory_storage  # noqa: E402
+from seismo.features.loss import mechanisms  # noqa: E402
 
 ARCHITECTURES = [(8, 0), (9, 0)]
 LANES = {"float32": "v4.f32", "float64": "v2.f64"}
@@ -245,7 +245,7 @@ def slopes_of(code: Code) -> bool:
 @pytest.mark.parametrize(("storage", "count"), [(16, 12), (32, 0)])
 def test_memory_of_16_bits_is_asked_for_before_it_is_late(storage, count, compiler, monkeypatch):
     """Three shear stresses and their nine memory variables, read after stores of normal ones."""
-    monkeypatch.setattr(memory_storage, "MOST_UNLIKE", math.inf)
+    monkeypatch.setattr(mechanisms, "MOST_UNLIKE", math.inf)
     attenuation = {"reference_frequency": 20.0, "storage": storage}
     codes = compiler(
         (9, 0), "viscoelastic", 3, "layers", wanted=is_interior, order=4, attenuation=attenuation

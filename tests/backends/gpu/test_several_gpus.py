@@ -20,7 +20,7 @@ from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.detect import detect
 from seismo.backends.select import choose, choose_all
 from seismo.errors import DeviceError, StoppedError
-from seismo.features.loss import storage as memory_storage
+from seismo.features.loss import mechanisms as memory_storage
 from seismo.runs import run
 from seismo.runs.loop import run_loop
 from seismo.runs.request import Request, Signals

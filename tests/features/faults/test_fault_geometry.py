@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo.features.faults.geometry import FaultGeometry
+from seismo.features.faults.finite_fault import FaultGeometry
 from seismo.formats.seismograms import hypocentre
 from seismo.output.results import open_results
 from seismo.scenario import from_dict

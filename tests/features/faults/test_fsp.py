@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seismo.errors import ModelError
-from seismo.features.faults.files.fsp import read_fsp
+from seismo.features.faults.fsp import read_fsp
 
 HEADER = """% Event : made for a test
 % Loc  : LAT  =  34.000      LON = -118.000     DEP = 8.00

@@ -18,8 +18,7 @@ from seismo.backends.point_kernels import (
     spread,
     sum_segment,
 )
-from seismo.features.faults.injection import FaultInjection
-from seismo.features.faults.pieces import FaultPieces
+from seismo.features.faults.injection import FaultInjection, FaultPieces
 from seismo.features.faults.subfaults import placed_faults
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict

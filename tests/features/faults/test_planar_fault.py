@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seismo.acquisition.moment_tensor import moment_of
-from seismo.features.faults.files.srf import read_srf
+from seismo.features.faults.srf import read_srf
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "planar_fault.py"
 NORTHRIDGE = (

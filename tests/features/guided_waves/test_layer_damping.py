@@ -6,7 +6,7 @@ import pytest
 import seismo
 import solver
 from seismo.errors import ScenarioError, ScenarioWarning, UnstableError
-from seismo.features.guided_waves import face_contrasts
+from seismo.features.guided_waves import guides
 from seismo.solver.medium.cpml import AXES
 from seismo.solver.medium.layer_strength import profiles
 
@@ -120,5 +120,5 @@ def test_layers_beside_a_seam_damp_in_their_outer_part_at_first():
 
 def test_small_turns_of_a_column_are_no_beds():
     wiggles = np.array([1.0, 1.5, 1.0, 3.0, 2.0, 3.5, np.nan, 1.0, 1.9, 1.2])[:, None]
-    turned = face_contrasts.without_small_turns(wiggles)[:, 0]
+    turned = guides.without_small_turns(wiggles)[:, 0]
     np.testing.assert_array_equal(turned, [1.0, 1.5, 1.5, 3.0, 3.0, 3.5, np.nan, 1.0, 1.0, 1.0])

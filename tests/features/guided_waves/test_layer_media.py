@@ -5,13 +5,14 @@ import pytest
 
 import seismo
 import solver
-from seismo.features.guided_waves.column_means import (
+from seismo.features.guided_waves.guides import STACK
+from seismo.features.guided_waves.side_layers import (
     REACH,
     SPREAD,
     RunningMeans,
+    in_side_layers,
+    share_along,
 )
-from seismo.features.guided_waves.guides import STACK
-from seismo.features.guided_waves.side_layers import in_side_layers, share_along
 from seismo.runs.prediction.accuracy import sent_back
 from seismo.solver.medium.coefficients import medium_of
 

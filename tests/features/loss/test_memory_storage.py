@@ -10,7 +10,7 @@ import test_gpu_simulated
 import test_solver_backends
 from seismo import check
 from seismo.errors import ScenarioError, UnstableError
-from seismo.features.loss import storage as memory_storage
+from seismo.features.loss import mechanisms as memory_storage
 from seismo.scenario import from_dict
 from seismo.solver.accuracy.stability_monitor import StabilityMonitor
 from seismo.solver.discretize import discretize

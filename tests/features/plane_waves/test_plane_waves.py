@@ -16,16 +16,18 @@ from seismo.errors import ScenarioError
 from seismo.exact import layered_plane as incident_plane
 from seismo.exact.medium import AttenuatingMedium, Medium, constant_q
 from seismo.exact.stack import Stack
-from seismo.features.plane_waves.background import box_of, plane_waves
-from seismo.features.plane_waves.cost import INCIDENT_NANOSECONDS, incident_seconds
-from seismo.features.plane_waves.filters import (
+from seismo.features.plane_waves.delays import (
     ERROR,
     AxisDelays,
     SignalBand,
     retarded_filters,
 )
-from seismo.features.plane_waves.plane_wave import PlaneWave
-from seismo.features.plane_waves.terms import incident_size
+from seismo.features.plane_waves.injection import (
+    INCIDENT_NANOSECONDS,
+    incident_seconds,
+    incident_size,
+)
+from seismo.features.plane_waves.plane_wave import PlaneWave, box_of, plane_waves
 from seismo.runs.check.plan import check
 from seismo.runs.prediction.contacts.layered_error import layered_error
 from seismo.runs.resources.speed import (

@@ -5,9 +5,8 @@ import pytest
 import solver
 from seismo.errors import ScenarioError
 from seismo.features.refinement import plane as refinement_plane
-from seismo.features.refinement.error import refinement_error
+from seismo.features.refinement.error import refinement_error, refinement_facts
 from seismo.features.refinement.operators import FACTOR
-from seismo.features.refinement.report import refinement_facts
 from seismo.runs.check.plan import make_plan
 from seismo.scenario import from_dict
 from seismo.solver.accuracy.stencil import crossing_error

@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 import solver
-from seismo.features.slow_waves.error import SLOW, SPHERES
+from seismo.features.slow_waves.spheres import SLOW, SPHERES
 from seismo.runs.check.plan import make_plan
 from seismo.runs.check.report import print_plan
 from seismo.runs.prediction.accuracy import expected_error

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seismo.features.slow_waves.error import slow_wave_error
+from seismo.features.slow_waves.spheres import slow_wave_error
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

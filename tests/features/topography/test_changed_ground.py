@@ -5,7 +5,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import seismo
-from seismo.features.topography.error import levelling_error, smoothing_error
+from seismo.features.topography.checks import levelling_error, smoothing_error
 from seismo.runs.prediction.accuracy import expected_error
 from seismo.solver.discretize import discretize
 

@@ -17,7 +17,7 @@ from seismo.backends.select import choose
 from seismo.equations.framework.registry import physics_for
 from seismo.equations.framework.sloping_ground import RESIDUALS, iterations
 from seismo.errors import ScenarioError
-from seismo.features.topography.row_weights import curved_cost
+from seismo.features.topography.differences import curved_cost
 from seismo.features.topography.rows import GroundSpline, Topography
 from seismo.grid.coefficients import Stencil, midpoint, pairs_of
 from seismo.grid.grid import Grid

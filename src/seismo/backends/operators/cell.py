@@ -16,7 +16,7 @@ A formula is a function of a `Cell`, its view of the lane that is updated::
     cell.number("name")    scalar of the run (`Physics.numbers`)
 
 Rows that follow the ground have first derivatives at constant x, y or z of their own. With the
-symbols of `seismo.features.topography.row_weights`, g = 1 + f B' and f_x, f_y of the ground
+symbols of `seismo.features.topography.differences`, g = 1 + f B' and f_x, f_y of the ground
 (`seismo.features.topography.rows`) they are, of a field whose gradient is taken, and of one whose
 divergence is::
 

@@ -25,7 +25,7 @@ w_y, `surface_diagonal` the diagonal of A.
 **Acoustic waves.** The pressure vanishes on the row that follows the ground. Over flat ground the
 free surface is an image, the pressure with the other sign. Where rows follow
 the ground nothing stands above them: differences are closed as for elastic waves, and p is
-set to 0 on row 0. With Gp the gradient of p (`seismo.features.topography.row_weights`), and div its
+set to 0 on row 0. With Gp the gradient of p (`seismo.features.topography.differences`), and div its
 negative adjoint in the norms N of nodes and H of half points, g the height of cells::
 
     rho dv/dt = -Gp p,    dp/dt = -kappa div v,    p = 0 on row 0

@@ -209,7 +209,7 @@ class Physics:
         needs: names of the parameters that the model gives; filled in by `Equation.physics`.
         short_coefficients: model arrays that are kept in 16 bits.
         gradients: fields whose gradient, of the others the divergence, is taken on rows that follow
-            the ground (`seismo.features.topography.row_weights`); none where they cannot.
+            the ground (`seismo.features.topography.differences`); none where they cannot.
         curved_surface: how its stresses balance on a ground that slopes, None where they need not.
         short_layers: whether memory variables of absorbing layers are kept in 16 bits.
         length: unit in m of the differences' spacings, a power of two.

@@ -8,7 +8,7 @@ medium; the share r <= 1/2 of the *other* medium is lent to row a, the next one 
     ------  |  ---- contact -------        vz of the half row between has the density of its cell
     solid   o  row n         (own)         1 - r cells of solid
 
-What the rows do with it: `seismo.features.contacts.terms`. Where there is room
+What the rows do with it: `seismo.features.contacts.operators`. Where there is room
 (`Contact.closed`), the rows next to the contact have one-sided differences instead, and all of row
 n its own medium: `seismo.features.contacts.closure`,
 `seismo.features.contacts.operators`.

@@ -2,7 +2,7 @@
 
 Rows that horizontal contacts of fluid and solid cut take the own medium of `Contact`, and weighted
 rows besides after the sweep (`seismo.features.contacts.operators` and
-`seismo.features.contacts.terms`).
+`seismo.features.contacts.operators`).
 
 Where fluids meet along a contact that dips, pressure gradients along x also move them along z. The
 inverse density of such a cell is a tensor B (`seismo.model.effective.density`). Its diagonal are

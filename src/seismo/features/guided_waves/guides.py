@@ -36,31 +36,28 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from seismo.equations.framework.parameters import different
-from seismo.equations.rock import (
-    elastic_constants,
-    plane_waves,
-)
-from seismo.features.guided_waves import face_contrasts
-from seismo.features.guided_waves.column_means import Columns, has_means
+from seismo.equations.rock import elastic_constants, plane_waves
+from seismo.features.guided_waves.side_layers import Columns, has_means
 from seismo.features.guided_waves.trial_runs import SAMPLES, least_damping
 from seismo.grid.grid import AXES, Grid
 from seismo.model.earth import Earth
 from seismo.model.effective import column
 from seismo.model.effective.cells import tensor
-from seismo.solver.medium.field_damping import (
-    BESIDE_BEDS,
-    EARLY_OF_STACKS,
-    LayerDamping,
-)
+from seismo.solver.medium.field_damping import BESIDE_BEDS, EARLY_OF_STACKS, LayerDamping
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
 
+INVERSION = 2.0  # times as stiff as what lies below it
+ENCLOSED = 2.0  # times as stiff, or as soft, as what lies on either side
+WINDOW = 40  # nodes over which jumps are averaged
+_CAPPED = 9.0  # largest mean_jump that counts, as beside a fluid
 ORDINARY = 90.0
 # what more contrast adds, up to so many times as much
 PER_DECADE = 0.024
@@ -101,6 +98,74 @@ MOST = 0.08
 _PER_CELL = 8  # samples down a cell where the earth varies sideways: beds may be thinner
 
 
+def mean_jump(shear: np.ndarray, axis: int) -> float:
+    """Return the mean mean_jump of its logarithm from node to node, the largest of all windows.
+
+    Nothing jumps beside what is not a number.
+    """
+    largest = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        jumps = np.abs(np.diff(np.log(shear), axis=axis))
+    jumps = np.moveaxis(np.nan_to_num(jumps).clip(max=_CAPPED), axis, 0)  # two fluids: none
+    for first in range(0, max(1, len(jumps) - WINDOW // 2), WINDOW // 2):
+        window = jumps[first : first + WINDOW]
+        largest = max(largest, float(window.mean(0).max())) if window.size else largest
+    return largest
+
+
+def without_small_turns(shear: np.ndarray) -> np.ndarray:
+    """Return a face that keeps its extreme modulus down to where it has turned by `INVERSION`.
+
+    Beds that differ by less guide nothing that grows. What is not a number stays so.
+    """
+    kept = shear[0]
+    rising = np.ones(kept.shape, bool)
+    rows = []
+    for row in shear:
+        with np.errstate(invalid="ignore"):
+            turns = np.where(rising, kept / row, row / kept) > INVERSION
+        rising = rising ^ turns
+        extreme = np.where(rising, np.fmax(kept, row), np.fmin(kept, row))
+        kept = np.where(turns, row, extreme)
+        rows.append(kept)
+    return np.where(np.isnan(shear), np.nan, np.array(rows))
+
+
+def largest_rise(shear: np.ndarray) -> float:
+    """Return how many times as stiff a face is below as anything solid above."""
+    softest = np.minimum.accumulate(np.where(shear > 0.0, shear, np.inf), 0)
+    return float((shear / softest).max())
+
+
+def inverted(shear: np.ndarray) -> float:
+    """Return by how much a face has stiff above soft; 1 where that is less than `INVERSION`."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _largest(np.maximum.accumulate(shear, 0) / shear, INVERSION)
+
+
+def enclosed(shear: np.ndarray) -> float:
+    """Return by how much a face has something stiffer or softer than what lies on either side.
+
+    1 where no modulus is `ENCLOSED` times as large.
+    """
+    ratios = []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for axis, extremum in product(range(1, shear.ndim), (np.maximum, np.minimum)):
+            before = extremum.accumulate(shear, axis)
+            after = np.flip(extremum.accumulate(np.flip(shear, axis), axis), axis)
+            if extremum is np.maximum:
+                ratios.append(np.minimum(before, after) / shear)
+            else:
+                ratios.append(shear / np.maximum(before, after))
+    return max((_largest(ratio, ENCLOSED) for ratio in ratios), default=1.0)
+
+
+def _largest(ratios: np.ndarray, least: float) -> float:
+    """Return the largest ratio, 1 where it is not the least that counts; of two fluids it is 1."""
+    largest = float(np.nan_to_num(ratios, nan=1.0).max())
+    return largest if largest > least else 1.0
+
+
 def field_damping(discretization: Discretization, fastest: float) -> LayerDamping:
     """Return the damping of what the medium guides, in layers for waves so fast [m/s]."""
     faces = discretization.scenario.boundaries
@@ -130,7 +195,7 @@ def damping(
         rigid_bottom: whether the bottom is rigid.
         fastest: velocity in m/s that the layers are made for.
         has_means: whether columns of the medium have means
-            (`seismo.features.guided_waves.column_means`).
+            (`seismo.features.guided_waves.side_layers`).
         trial: function(axis, column) that returns the least p before `BEDS_HARMLESS` steps beside
             a column, None where none will do; its mean jump tells without one.
     """
@@ -171,7 +236,7 @@ def damping(
 
 @dataclass
 class _Contrasts:
-    """What the faces of a region have most of (`seismo.features.guided_waves.face_contrasts`).
+    """What the faces of a region have most of (`seismo.features.guided_waves.guides`).
 
     Attributes:
         enclosed: contrast along them.
@@ -204,17 +269,17 @@ def _on_faces(
         on_face = nodes | {axis: nodes[axis][[end]]}
         shear = _shear(earth, on_face)
         contrasts.rocks = max(contrasts.rocks, _of_rocks(earth, on_face))
-        contrasts.enclosed = max(contrasts.enclosed, face_contrasts.enclosed(shear))
-        contrasts.inverted = max(contrasts.inverted, face_contrasts.inverted(shear))
+        contrasts.enclosed = max(contrasts.enclosed, enclosed(shear))
+        contrasts.inverted = max(contrasts.inverted, inverted(shear))
         if free_surface:
-            rise = max(face_contrasts.rise(shear), _outrun(earth, on_face, fastest))
+            rise = max(largest_rise(shear), _outrun(earth, on_face, fastest))
             contrasts.rise = max(contrasts.rise, rise)
         rows = shear[:: _samples(earth)]
-        contrasts.upright = max(contrasts.upright, face_contrasts.jump(rows, 0))
+        contrasts.upright = max(contrasts.upright, mean_jump(rows, 0))
         for along in range(1, rows.ndim):
-            contrasts.level = max(contrasts.level, face_contrasts.jump(rows, along))
+            contrasts.level = max(contrasts.level, mean_jump(rows, along))
         solid = np.where(rows > 0.0, rows, np.nan)
-        down = face_contrasts.jump(face_contrasts.without_small_turns(solid), 0)
+        down = mean_jump(without_small_turns(solid), 0)
         if down > contrasts.down:
             contrasts.down = down
             contrasts.hardest = axis, on_face

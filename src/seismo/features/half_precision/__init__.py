@@ -5,7 +5,7 @@ from seismo.features import Feature
 FEATURE = Feature(
     "half_precision",
     applies=lambda scenario: scenario.in_16_bits,
-    physics="units:halved",
+    physics="table:halved",
     causes="error:CAUSES",
     reports="error:REPORTS",
 )

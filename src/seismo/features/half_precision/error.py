@@ -9,7 +9,7 @@ import numpy as np
 
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.acquisition.sources import PointSource
-from seismo.features.half_precision.units import terms_on_stress
+from seismo.features.half_precision.table import terms_on_stress
 from seismo.runs.prediction.lines import Cause, Report, never, percent
 from seismo.solver.discretization import Discretization
 

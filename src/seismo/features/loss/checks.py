@@ -14,13 +14,13 @@ from seismo.equations.rock.anisotropic_loss import by_direction
 from seismo.equations.rock.relaxation import Law, Relaxation
 from seismo.equations.rock.relaxation_fit import MOST_MECHANISMS, fit
 from seismo.features.contacts.contact import FluidContacts
-from seismo.features.loss.mechanisms import band_of
-from seismo.features.loss.section import section_of
-from seismo.features.loss.storage import (
+from seismo.features.loss.mechanisms import (
+    band_of,
     beside_contacts,
     too_few_bits,
     weakened,
 )
+from seismo.features.loss.section import section_of
 from seismo.model.effective.cells import tensor
 from seismo.runs.prediction.accuracy import Expected
 from seismo.runs.prediction.assess import Finding

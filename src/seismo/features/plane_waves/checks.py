@@ -8,8 +8,13 @@ from functools import partial
 
 import numpy as np
 
-from seismo.features.plane_waves.background import box_of, plane_waves
-from seismo.features.plane_waves.plane_wave import EVANESCENT_LEAD, PlaneWave, WaveBox
+from seismo.features.plane_waves.plane_wave import (
+    EVANESCENT_LEAD,
+    PlaneWave,
+    WaveBox,
+    box_of,
+    plane_waves,
+)
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.lines import Check, Report, WarningLines
 from seismo.solver.discretization import Discretization

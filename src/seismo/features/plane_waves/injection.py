@@ -1,18 +1,96 @@
-"""Add a plane wave to one subdomain, after each stage whose differences cross its box."""
+"""Plane waves added to the fields of a subdomain, and the memory and time that this takes.
+
+They are added after each stage whose differences cross a box. The incident waves need scipy
+(`seismo.features.plane_waves.wave`), which is imported for runs that have plane waves only.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from seismo.backends.base import Backend, Launch
 from seismo.backends.point_kernels import add_retarded, retard
-from seismo.features.plane_waves.filters import IncidentTerm
-from seismo.features.plane_waves.terms import incident_terms
+from seismo.features.plane_waves.delays import IncidentTerm
+from seismo.features.plane_waves.plane_wave import plane_waves
+from seismo.grid.decomposition import Subdomain
+from seismo.runs.resources.memory import FeatureMemory
+from seismo.runs.resources.speed import Machine
+from seismo.solver.discretization import Discretization, derived_once
 from seismo.solver.fields import Fields
 from seismo.solver.subdomain import AddedLaunches, SubdomainSolver
+
+if TYPE_CHECKING:
+    from seismo.features.plane_waves.wave import IncidentWave
+    from seismo.solver.discretization import Discretization
+
+_POINT_BYTES = 12  # its index, and that of its signal; its scale is a number
+_FILTER_LENGTH = 20  # samples, about
+INCIDENT_NANOSECONDS: dict[str, dict[str, float]] = {
+    "cpu": {"points": 2.5, "signals": 2.2},
+    "gpu": {},
+}  # fmt: skip
+# Numbers moved for each: its field twice, signal, scale and two indices; signal and samples.
+INCIDENT_NUMBERS = {"points": 7.0, "signals": 2.0}
+
+
+@derived_once
+def incident_waves(discretization: Discretization) -> list[IncidentWave]:
+    """Return the plane waves on the grid of a run."""
+    waves = plane_waves(discretization)
+    if not waves:
+        return []
+    kind = import_module("seismo.features.plane_waves.wave").IncidentWave
+    return [kind(discretization, wave) for wave in waves]
+
+
+@derived_once
+def incident_terms(discretization: Discretization) -> list[IncidentTerm]:
+    """Return all that the plane waves of a run add to its fields."""
+    return [term for wave in incident_waves(discretization) for term in wave.terms()]
+
+
+class IncidentSize(NamedTuple):
+    """How much the plane waves of a run add to, in a step and in memory.
+
+    Attributes:
+        points: that are added to.
+        signals: that are filtered for them: rows of the delays that differ.
+        samples: of signals and filters.
+    """
+
+    points: int = 0
+    signals: int = 0
+    samples: int = 0
+
+    def nbytes(self, item: int) -> int:
+        """Return the bytes of all of it, with numbers of `item` bytes."""
+        return self.points * (_POINT_BYTES + item) + (self.signals + self.samples) * item
+
+
+def incident_size(discretization: Discretization) -> IncidentSize:
+    """Return the size of a run's plane waves, without finding them."""
+    total = IncidentSize()
+    for wave in incident_waves(discretization):
+        # Each face of the box: columns times rows of points, each column with its delay.
+        band = wave.band(wave.spectrum())
+        for one in wave.injected:
+            rows, _ = wave.shares(one)
+            columns = wave.columns(one) if rows.size else None
+            if columns is None:
+                continue
+            # Points are all columns and rows; signals those of delays, by their segments.
+            segments, references = wave.segments(columns, band)
+            sizes = IncidentSize(
+                rows.size * columns.numbers.size,
+                rows.size * segments.size,
+                _FILTER_LENGTH * segments.size + references.size * rows.size * wave.samples,
+            )
+            total = IncidentSize(*(a + b for a, b in zip(total, sizes, strict=True)))
+    return total
 
 
 def injections(solver: SubdomainSolver, medium: object) -> list[AddedLaunches]:
@@ -98,3 +176,24 @@ class IncidentInjection(AddedLaunches):
             for of_stage, inner, name, count, arrays in self._bound
             if of_stage == stage and inner == core
         ]
+
+
+def memory(
+    discretization: Discretization, subdomain: Subdomain, plane_size: int, item: int
+) -> FeatureMemory:
+    """Count the bytes of points, signals and filters, with numbers of `item` bytes."""
+    return FeatureMemory(sources=incident_size(discretization).nbytes(item))
+
+
+def incident_seconds(discretization: Discretization, backend: Machine) -> float:
+    """Estimate the time in s that adding plane waves about their boxes takes."""
+    size = incident_size(discretization)
+    threads = int(backend.describe().get("threads", 1))
+    number = np.dtype(discretization.scenario.arithmetic).itemsize / backend.bandwidth()
+    counts = {"points": size.points, "signals": size.signals}
+    known = INCIDENT_NANOSECONDS[backend.name]
+    step = sum(
+        count * max(INCIDENT_NUMBERS[kind] * number, known.get(kind, 0.0) * 1e-9 / threads)
+        for kind, count in counts.items()
+    )
+    return step * discretization.total_steps

@@ -19,7 +19,6 @@ from scipy import sparse
 
 from seismo.acquisition.trace_processing import add_dispersion
 from seismo.exact.laplace import Spectrum, transform
-from seismo.features.plane_waves.background import box_of
 from seismo.features.plane_waves.column import (
     IncidentColumn,
     Injected,
@@ -28,15 +27,16 @@ from seismo.features.plane_waves.column import (
     number,
 )
 from seismo.features.plane_waves.column_formulas import differences
-from seismo.features.plane_waves.filters import (
+from seismo.features.plane_waves.delays import (
     IncidentTerm,
     RetardedFilters,
     SignalBand,
+    WaveColumns,
     middle,
     retarded_filters,
+    wave_columns,
 )
-from seismo.features.plane_waves.plane_wave import PlaneWave, WaveBox
-from seismo.features.plane_waves.wave_columns import WaveColumns, wave_columns
+from seismo.features.plane_waves.plane_wave import PlaneWave, WaveBox, box_of
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES, Box
 from seismo.solver.discretization import Discretization

@@ -16,5 +16,5 @@ FEATURE = Feature(
     refined_rows="levels:rows_of",
     field_size="levels:field_size",
     assess="error:assess",
-    reports="report:REPORTS",
+    reports="error:REPORTS",
 )

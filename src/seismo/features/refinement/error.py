@@ -12,12 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from seismo.acquisition.receivers import paths_of
-from seismo.features.refinement.operators import (
-    READ_ABOVE,
-    READ_AMONG,
-    READ_BELOW,
-)
-from seismo.features.refinement.sides import on_side, with_ends
+from seismo.features.refinement.levels import on_side, with_ends
+from seismo.features.refinement.operators import READ_ABOVE, READ_AMONG, READ_BELOW
+from seismo.grid.grid import AXES
 from seismo.runs.prediction.accuracy import (
     BESIDE,
     READ_BESIDE,
@@ -30,7 +27,7 @@ from seismo.runs.prediction.assess import Assessment, cautions, of_survey, warne
 from seismo.runs.prediction.checks.thin_bodies import hidden_error
 from seismo.runs.prediction.contacts.stacks import in_layers
 from seismo.runs.prediction.layer_reflections import GRAZING
-from seismo.runs.prediction.lines import percent
+from seismo.runs.prediction.lines import Report, percent
 from seismo.runs.prediction.remedy import (
     CLOSE,
     advised_points,
@@ -39,12 +36,8 @@ from seismo.runs.prediction.remedy import (
 )
 from seismo.runs.prediction.resolution import layers_of
 from seismo.scenario.sections.grid import MOST_LAYER_POINTS
-from seismo.solver.accuracy.stencil import (
-    RAYLEIGH,
-    PowerLaw,
-    crossing_error,
-    rayleigh_phase,
-)
+from seismo.scenario.units import with_unit
+from seismo.solver.accuracy.stencil import RAYLEIGH, PowerLaw, crossing_error, rayleigh_phase
 from seismo.solver.discretization import Discretization, derived_once
 
 CROSSING = "waves that cross the plane of refinement"
@@ -87,6 +80,11 @@ READ_ERROR = 0.05  # of receivers beside it, of motion and normal strains along 
 STRAIN_ERROR = 0.3  # of strain and rotation there where they are differences of velocities
 _STRAINS = {"strain_rate", "rotation", "divergence"}
 AMONG_ERROR = 0.7  # of stresses there, with a contact among the rows above it
+_NONE = (
+    "auto: no plane spares a fifth of the points, below which waves are three times as long as the "
+    "slowest, that these cross accurately, with room above and below, and away from sources, "
+    "receivers, maps and contacts of fluid and solid"
+)
 
 
 @derived_once
@@ -405,3 +403,27 @@ def _worst(pairs: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     for name, error in pairs:
         sets[name] = max(error, sets.get(name, 0.0))
     return tuple(sets.items())
+
+
+def refinement_facts(discretization: Discretization) -> Iterator[tuple[str, str]]:
+    """Yield how the grid is refined above a plane, against one that is as fine everywhere."""
+    if discretization.above is None:
+        if discretization.scenario.grid.plane_is_open:
+            yield "refinement", _NONE
+        return
+    above = discretization.above
+    fine = above.grid
+    size = " x ".join(str(above.live.shape[AXES.index(a)]) for a in fine.axes)
+    uniform = discretization.live.size * above.subdivision**fine.dimensions + above.live.size
+    yield (
+        "refinement",
+        f"above z = {with_unit(float(fine.coordinate('z', above.plane_rows.plane)), 'm')} "
+        f"{size} points of {fine.spacing[0]:.4g} m, below it points of "
+        f"{discretization.grid.spacing[0]:.4g} m: "
+        f"{discretization.points / 1e6:.3g} million are updated in a step, "
+        f"{discretization.points / uniform:.2g} of those that a uniform grid has; waves that "
+        f"cross the plane err by {percent(refinement_error(discretization))}",
+    )
+
+
+REPORTS = (Report("grid", refinement_facts),)

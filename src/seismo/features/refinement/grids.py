@@ -13,8 +13,7 @@ from typing import Any
 
 from seismo.errors import ScenarioError, gathered
 from seismo.features.refinement.levels import above_plane, levels, showing
-from seismo.features.refinement.plane import at_plane
-from seismo.features.refinement.plane_position import refuse_plane
+from seismo.features.refinement.plane import at_plane, refuse_plane
 from seismo.features.refinement.time_step import plane_limit
 from seismo.features.topography.ground import PlaneAboveGroundError
 from seismo.scenario import Scenario

@@ -1,21 +1,24 @@
 """The grids of a scenario: one, or a finer one above a plane and a coarser one below it.
 
 The coarser one has the rows of all depths: those above the plane are not updated, and show what
-the finer one has found (`refined_exchange`). Absorbing layers are as thick on both. Rows of the
-finer one follow the ground where that is not flat, and are level above the plane.
+the finer one has found (`seismo.features.refinement.exchange`). Absorbing layers are as thick on
+both. Rows of the finer one follow the ground where that is not flat, and are level above the plane.
+
+Each of them counts as a run of its own with the sources and receivers of its side (`on_side`).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
+from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.sources import Shot
 from seismo.equations.framework.registry import VARIANTS, physics_for
 from seismo.equations.framework.table import Physics
-from seismo.features.refinement.operators import (
-    FACTOR,
-    beside,
-    side,
-)
+from seismo.features.contacts.contact import contacts_of
+from seismo.features.refinement.operators import FACTOR, beside, side
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES, Grid, triple
 from seismo.grid.surface_closure import BesideRefinement
@@ -179,3 +182,72 @@ def showing(scenario: Scenario, names: frozenset[tuple[str, str]]) -> Scenario:
         for key in ("snapshots", "maps")
     }
     return _changed(scenario, output=output.model_copy(update=kept))
+
+
+def with_ends(grid: Discretization) -> Discretization:
+    """Return a grid's side of the plane with some sources and receivers: all, if none are there."""
+    side = on_side(grid)
+    return replace(
+        side,
+        groups=side.groups or [_receivers_at_plane(grid, group) for group in grid.groups],
+        shots=[shot for shot in side.shots if shot.sources]
+        or [_sources_at_plane(grid, shot) for shot in grid.shots],
+    )
+
+
+def on_side(grid: Discretization) -> Discretization:
+    """Return a grid's side of the plane with the sources and receivers there."""
+    groups = [_side(grid, group) for group in grid.groups if grid.reads(group.coordinates).any()]
+    names = frozenset(
+        (
+            *(("snapshots", one.name) for one in grid.series),
+            *(("maps", map_.name) for map_ in grid.maps),
+        )
+    )
+    live = grid.live_grid
+    contacts = contacts_of(
+        grid.scenario, grid.physics, grid.earth, live, grid.stencil, grid.closure
+    )
+    return replace(
+        grid,
+        groups=groups,
+        shots=[_acting(grid, shot) for shot in grid.shots],
+        scenario=showing(grid.scenario, names),
+        grid=live,
+        facts=grid.facts.having(contacts),
+        interface=None,
+        above=None,
+    )
+
+
+def _receivers_at_plane(grid: Discretization, group: ReceiverGroup) -> ReceiverGroup:
+    """Return receivers of the other side at the plane."""
+    return replace(group, coordinates=_at_plane(grid, group.coordinates))
+
+
+def _sources_at_plane(grid: Discretization, shot: Shot) -> Shot:
+    """Return a shot of the other side at the plane."""
+    points = (replace(point, position=_at_plane(grid, point.position)) for point in shot.points)
+    faults = (fault.moved(_at_plane(grid, fault.positions)) for fault in shot.faults)
+    return replace(shot, points=tuple(points), faults=tuple(faults))
+
+
+def _at_plane(grid: Discretization, positions: np.ndarray) -> np.ndarray:
+    """Return positions (..., 3) in m, the deepest or highest of a grid's side for those beyond."""
+    moved = np.array(positions, float)
+    rows = grid.live_grid
+    first, last = (float(rows.coordinate("z", n)) for n in (0, rows.points[2] - 1))
+    moved[..., 2] = moved[..., 2].clip(first, last)
+    return moved
+
+
+def _side(grid: Discretization, group: ReceiverGroup) -> ReceiverGroup:
+    is_read = grid.reads(group.coordinates)
+    codes = tuple(code for code, is_here in zip(group.codes, is_read, strict=True) if is_here)
+    return replace(group, codes=codes, coordinates=group.coordinates[is_read])
+
+
+def _acting(grid: Discretization, shot: Shot) -> Shot:
+    points = tuple(source for source in shot.points if grid.has(source.position))
+    faults = tuple(fault for fault in shot.faults if grid.has(fault.positions).all())
+    return replace(shot, points=points, faults=faults)

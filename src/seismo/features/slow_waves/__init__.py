@@ -4,6 +4,6 @@ from seismo.features import Feature
 
 FEATURE = Feature(
     "slow_waves",
-    earth="spheres_at_sources:with_spheres",
-    causes="error:CAUSES",
+    earth="spheres:with_spheres",
+    causes="spheres:CAUSES",
 )

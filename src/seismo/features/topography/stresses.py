@@ -2,7 +2,7 @@
 
 The closed rows err in what slopes add to their strains, up to some percent in the first row, while
 velocities are read with the slopes that the traction prescribes
-(`seismo.features.topography.slopes`). So stresses on the ground and beside it are, in rock
+(`seismo.features.topography.interpolation`). So stresses on the ground and beside it are, in rock
 without loss,
 
     ds/dt = C de/dt

@@ -130,7 +130,7 @@ IN_FILES = {"grid": "degrees", "geographic": "degrees", "cartesian": "metres"}
 _MODELS = ("rfile", "sfile", "gmg", "efile", "image")
 _FACTOR = 3  # spacing below a plane of refinement over that above
 # Rows by which a plane keeps off the top (of those below it), sources and the bottom: what the
-# solver asks for with differences of order 8 (`seismo.features.refinement.plane_position`).
+# solver asks for with differences of order 8 (`seismo.features.refinement.plane`).
 _BELOW_TOP = 9
 _FROM_SOURCE = 8
 _ABOVE_BOTTOM = 10

@@ -1,11 +1,15 @@
-"""Lines of `seismo check` about finite faults: their moments and subfaults."""
+"""Finite faults in results and in `seismo check`: hypocentres, distances, moments and subfaults."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import numpy as np
+
+from seismo.acquisition.locator import Projection
 from seismo.acquisition.moment_tensor import magnitude_of
-from seismo.acquisition.sources import ManySources
+from seismo.acquisition.sources import ManySources, PointSource
 from seismo.acquisition.wavelet_shapes import half_duration_of
 from seismo.features.faults.finite_fault import FaultSummary
 from seismo.runs.coordinates import true_positions
@@ -14,6 +18,34 @@ from seismo.runs.prediction.lines import Check, Report, WarningLines
 from seismo.solver.discretization import Discretization
 
 MOST_GRAIN = 0.05  # of the moment rate, at the frequency of the subfaults
+
+
+def source_facts(discretization: Discretization, source: PointSource) -> dict[str, Any]:
+    """Return the hypocentre of a source, if a fault."""
+    if not isinstance(source, FaultSummary) or source.geometry is None:
+        return {}
+    return {"hypocentre": _coordinates(discretization, source.geometry.hypocentre)}
+
+
+def _coordinates(discretization: Discretization, point: np.ndarray) -> dict[str, float]:
+    """Return the coordinates of a point (3) m in true depth: those of `coordinates_of`."""
+    x, y, z = point.tolist()
+    coordinates = {"x": x, "y": y, "z": z, "depth": z - discretization.scenario.ground}
+    if discretization.ground is not None:
+        ground = float(discretization.ground.ground(y, x))
+        coordinates["depth"] = z - ground
+        coordinates["elevation"] = discretization.scenario.datum - ground
+    longitude, latitude = Projection(discretization.scenario.geographic).to_geographic(x, y)
+    return coordinates | {"longitude": float(longitude), "latitude": float(latitude)}
+
+
+def receiver_facts(discretization: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the distances in m of positions (receiver, 3) m from the only source, if a fault."""
+    summaries = discretization.shots[0].summaries
+    if len(summaries) != 1 or not isinstance(summaries[0], FaultSummary):
+        return {}
+    geometry = summaries[0].geometry
+    return {} if geometry is None else geometry.distances(true_positions(discretization, positions))
 
 
 def _moments(discretization: Discretization) -> WarningLines:

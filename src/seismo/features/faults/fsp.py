@@ -27,11 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.features.faults.rupture import (
-    Rupture,
-    RuptureReader,
-    net_slip,
-)
+from seismo.features.faults.rupture import Rupture, RuptureReader, net_slip
 from seismo.grid.coordinates import nearest_turn
 
 _NUMBER = r"\s*=\s*(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"

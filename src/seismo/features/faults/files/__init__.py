@@ -1,1 +1,0 @@
-"""Files of finite faults."""
