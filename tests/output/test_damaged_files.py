@@ -17,7 +17,7 @@ import pytest
 
 import seismo
 from seismo.errors import ScenarioError
-from seismo.output.reports import compare
+from seismo.output import compare
 from seismo.output.results_file import ResultsWriter
 from solver import slow_but
 from test_resume import SCENARIO

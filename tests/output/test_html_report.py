@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from seismo.output.figures import KINDS
-from seismo.output.reports.html_report import html_report
+from seismo.output.html_report import html_report
 from seismo.output.results import open_results
 from synthetic_results import write_elastic_2d
 
@@ -40,8 +40,8 @@ def path(tmp_path_factory):
 
 def test_the_report_is_one_file_with_every_part(path, tmp_path, command_line, monkeypatch):
     drawn = {name: KINDS[name] for name in ("traces", "gather", "snapshot", "movie")}
-    monkeypatch.setattr("seismo.output.reports.html_report.KINDS", drawn)
-    monkeypatch.setattr("seismo.output.reports.html_report._DPI", 30)
+    monkeypatch.setattr("seismo.output.html_report.KINDS", drawn)
+    monkeypatch.setattr("seismo.output.html_report._DPI", 30)
     code, out, _ = command_line("report", path, "--output", tmp_path / "page.html")
     assert code == 0
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ def test_what_a_file_says_is_no_markup(path, monkeypatch):
     from seismo.output.results import Results
 
     monkeypatch.setattr(Results, "title", "<script>alert(1)</script>")
-    monkeypatch.setattr("seismo.output.reports.html_report._figures", lambda results: [])
+    monkeypatch.setattr("seismo.output.html_report._figures", lambda results: [])
     with open_results(path) as results:
         text = html_report(results)
     assert "<script" not in text
@@ -82,7 +82,7 @@ def test_numbers_and_gaps_are_readable(path, monkeypatch):
 
     facts = {"commit": None, "seconds": 1.2345678901, "threads": 4, "ends": [0.1, None]}
     monkeypatch.setattr(Results, "provenance", facts)
-    monkeypatch.setattr("seismo.output.reports.html_report._figures", lambda results: [])
+    monkeypatch.setattr("seismo.output.html_report._figures", lambda results: [])
     with open_results(path) as results:
         text = html_report(results)
     for name, shown in (

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from seismo.errors import ScenarioError, SeismoError, StorageError
-from seismo.output.reports.provenance import RECORDED_VARIABLES, commit, provenance
+from seismo.output.provenance import RECORDED_VARIABLES, commit, provenance
 from seismo.output.results import open_results
 from seismo.output.results_file import ResultsWriter
 from seismo.output.run_results import results_target

@@ -23,7 +23,7 @@ from seismo.acquisition import wavelets
 from seismo.acquisition.moment_tensor import magnitude_of, scalar_moment
 from seismo.errors import ModelError, printable
 from seismo.formats import giving
-from seismo.formats.reading.text import (
+from seismo.formats.reading import (
     LARGEST,
     no_file,
     version_of,

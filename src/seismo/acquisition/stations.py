@@ -29,7 +29,7 @@ import numpy as np
 
 from seismo.errors import ModelError, ScenarioError
 from seismo.formats import giving
-from seismo.formats.reading.text import look_alike, read_lines
+from seismo.formats.reading import look_alike, read_lines
 from seismo.grid.coordinates import MOST
 from seismo.grid.grid import AXES
 from seismo.scenario.sections.receivers import StationReceivers

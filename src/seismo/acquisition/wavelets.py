@@ -46,7 +46,7 @@ from seismo.acquisition.wavelet_shapes import (
     WaveletShape,
 )
 from seismo.errors import ModelError
-from seismo.formats.reading.text import (
+from seismo.formats.reading import (
     look_alike,
     read_lines,
     shown_word,

@@ -24,7 +24,7 @@ import typer
 from typer.core import TyperGroup
 
 from seismo.backends.communicator import end_all
-from seismo.cli import exports, figures, machines, runs
+from seismo.cli import files, machines, runs
 from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
@@ -77,7 +77,7 @@ app = typer.Typer(
 
 def _show_version(requested: bool) -> None:
     if requested:
-        from seismo.output.reports.provenance import package_version
+        from seismo.output.provenance import package_version
 
         print(f"seismo {package_version('seismo')}")
         raise typer.Exit
@@ -162,7 +162,7 @@ def compare(
     second: Annotated[Path, typer.Argument(metavar="OTHER", help="Another results file.")],
 ) -> None:
     """Compare two results files. Exit code 1 if they are not identical."""
-    from seismo.output.reports import compare as comparison
+    from seismo.output import compare as comparison
     from seismo.output.results import open_results
 
     with open_results(first) as one, open_results(second) as other:
@@ -219,12 +219,12 @@ def schema(
     Console().print(Markdown(text))
 
 
-app.command()(figures.plot)
-app.command()(figures.paraview)
-app.command()(exports.convert)
-app.command()(exports.examples)
-app.command()(exports.export)
-app.command()(exports.report)
+app.command()(files.plot)
+app.command()(files.paraview)
+app.command()(files.convert)
+app.command()(files.examples)
+app.command()(files.export)
+app.command()(files.report)
 app.command()(machines.devices)
 app.command()(machines.verify)
 app.command()(machines.bench)

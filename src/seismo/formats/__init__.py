@@ -88,7 +88,7 @@ FORMATS = (
         volume_files="openswpc:grids_of",
     ),
     FileFormat("npz", is_run="numpy_archive:is_archive", run="numpy_archive:convert_arrays"),
-    FileFormat("quakeml", is_events="reading.text:is_xml", events="fdsn:read_quakeml"),
+    FileFormat("quakeml", is_events="reading:is_xml", events="fdsn:read_quakeml"),
     FileFormat(
         "stationxml", is_stations="fdsn:is_station_xml", stations="fdsn:read_station_xml"
     ),
@@ -99,16 +99,16 @@ FORMATS = (
         stations="specfem.files:read_specfem",
         is_events="specfem.files:may_be_events",
         events="specfem.files:read_cmtsolution",
-        is_run="specfem.specfem3d:is_specfem3d",
-        run="specfem.specfem3d:convert_specfem3d",
+        is_run="specfem:is_specfem3d",
+        run="specfem:convert_specfem3d",
     ),
     FileFormat("fdsn", is_stations="fdsn:is_fdsn", stations="fdsn:read_fdsn"),
     FileFormat(
         "sw4",
         is_stations="sw4.stations:has_receivers",
         stations="sw4.stations:read_sw4",
-        is_run="sw4.sw4:is_sw4",
-        run="sw4.sw4:convert_sw4",
+        is_run="sw4:is_sw4",
+        run="sw4:convert_sw4",
     ),
 )  # fmt: skip
 

@@ -19,7 +19,7 @@ from typing import Any
 from seismo.equations.framework.registry import EQUATIONS, PHYSICS
 from seismo.errors import ModelError, ScenarioError, printable
 from seismo.formats import FileFormat, format_for, giving
-from seismo.formats.reading.text import read_lines
+from seismo.formats.reading import read_lines
 from seismo.scenario.strict_yaml import to_text
 
 _EXPECTED = "expected an input file of SW4, a run folder of SPECFEM3D, or an .npz"

@@ -41,8 +41,7 @@ from seismo.acquisition.stations import (
     station_code,
 )
 from seismo.errors import ModelError, ScenarioError, printable
-from seismo.formats.reading import optional_package
-from seismo.formats.reading.text import LARGEST, begins_as_station_xml
+from seismo.formats.reading import LARGEST, begins_as_station_xml, optional_package
 
 _SHOWN = 3  # times at which a station moved, in a message
 _STATIONS = [

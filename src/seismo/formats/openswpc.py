@@ -19,8 +19,8 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.formats.netcdf import open_netcdf
+from seismo.formats.reading import no_file, read_lines
 from seismo.formats.reading.arrays import brief, listing, refuse_what_does_not_fit
-from seismo.formats.reading.text import no_file, read_lines
 from seismo.grid.coordinates import around, unwrapped
 from seismo.model.gridded import interpolate
 from seismo.model.samples import in_si

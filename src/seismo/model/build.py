@@ -19,7 +19,7 @@ import numpy as np
 from seismo.equations.framework.registry import DEFAULTS, PARAMETERS
 from seismo.equations.rock.rock_parameters import replaced, stands_for
 from seismo.errors import ModelError, gathered
-from seismo.formats.reading.text import look_alike, read_lines
+from seismo.formats.reading import look_alike, read_lines
 from seismo.model.earth import Earth
 from seismo.model.effective.cells import Clamp, Range
 from seismo.model.effective.plain_means import ANGLES, TURNS

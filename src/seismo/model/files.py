@@ -18,12 +18,12 @@ import numpy as np
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import ModelError
 from seismo.formats import format_for, giving
+from seismo.formats.reading import no_file
 from seismo.formats.reading.arrays import (
     MALFORMED,
     brief,
     too_large,
 )
-from seismo.formats.reading.text import no_file
 from seismo.formats.segy import other_floats
 from seismo.model.gridded import (
     AXES,

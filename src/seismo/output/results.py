@@ -19,7 +19,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from seismo.output.reports.report import report
+from seismo.output.report import report
 from seismo.output.run_results import RunResults
 
 

@@ -19,8 +19,8 @@ import numpy as np
 import yaml
 
 from seismo.errors import ScenarioError
+from seismo.formats.reading import similar_name
 from seismo.formats.reading.arrays import open_hdf5
-from seismo.formats.reading.text import similar_name
 from seismo.output.results_file import COMPLETE, FORMAT, FORMAT_VERSION
 from seismo.output.run_directory import checkpoint
 from seismo.output.run_directory.atomic_file import final_path

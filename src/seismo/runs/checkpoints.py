@@ -21,7 +21,7 @@ from typing import Any
 
 from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import ScenarioError, StorageError
-from seismo.formats.reading.text import similar_name
+from seismo.formats.reading import similar_name
 from seismo.output.run_directory import checkpoint
 from seismo.output.run_directory.checkpoint import DamagedError
 from seismo.output.run_directory.partial_files import remove_parts, run_folder

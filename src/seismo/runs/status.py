@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from seismo.errors import CHECKPOINTED, ScenarioError, SeismoError, StoppedError, UnstableError
-from seismo.formats.reading.text import similar_name
+from seismo.formats.reading import similar_name
 from seismo.output.results import open_results
 from seismo.output.results_file import COMPLETE
 from seismo.output.run_directory.atomic_file import read_sealed, sealed

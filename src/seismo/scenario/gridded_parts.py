@@ -18,7 +18,7 @@ from pydantic import ValidatorFunctionWrapHandler, WrapValidator, model_validato
 from seismo.equations.framework.parameters import CONSTANTS, VP, VS, Parameter
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.formats import names, suffixes
-from seismo.formats.reading.text import no_file
+from seismo.formats.reading import no_file
 from seismo.scenario import units
 from seismo.scenario.quantities import (
     ONE_LENGTH,

@@ -11,7 +11,7 @@ from operator import is_
 from typing import Any, TypeVar
 
 from seismo.errors import KeyPath, ScenarioError
-from seismo.formats.reading.text import no_file
+from seismo.formats.reading import no_file
 from seismo.scenario.document import Scenario
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from seismo.errors import KeyPath, ScenarioError
-from seismo.formats.reading.text import no_text, similar_name
+from seismo.formats.reading import no_text, similar_name
 
 LineColumn = tuple[int, int]  # line and column, both from 1
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from numbers import Real
 
-from seismo.formats.reading.text import look_alike
+from seismo.formats.reading import look_alike
 
 NOT_A_NUMBER = "not a number"  # beginning of messages about values without a number
 Exponents = tuple[int, int, int, int]  # of metre, kilogram, second, degree

@@ -57,9 +57,8 @@ PLAIN = {"duration": 0.16, "dispersion_removal": False}
 
 def window_of(monkeypatch, steps):
     faults = "features.faults"
-    for name in ("injection.WINDOW", "injection.FaultInjection.window", "pieces.WINDOW"):
+    for name in ("injection.WINDOW", "injection.FaultInjection.window", "subfaults.WINDOW"):
         monkeypatch.setattr(f"seismo.{faults}.{name}", steps)
-    monkeypatch.setattr(f"seismo.{faults}.signals.WINDOW", steps)
 
 
 CASES = {

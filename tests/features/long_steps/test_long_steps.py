@@ -10,7 +10,7 @@ import solver
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.exact.medium import Medium
-from seismo.features.long_steps.advice import longer_steps
+from seismo.features.long_steps.stencil import longer_steps
 from seismo.grid.coefficients import (
     BOUNDS,
     UNDER_SURFACE,

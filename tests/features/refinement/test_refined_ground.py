@@ -10,7 +10,7 @@ from seismo.backends.select import choose
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.features.topography.checks import ground_facts
-from seismo.output.reports import report
+from seismo.output import report
 from seismo.runs.check.plan import make_plan
 from seismo.runs.coordinates import true_positions
 from seismo.runs.resources.memory import memory_of

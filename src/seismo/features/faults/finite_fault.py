@@ -48,7 +48,7 @@ from seismo.features.faults.fsp import read_fsp
 from seismo.features.faults.rupture import Rupture
 from seismo.features.faults.section import FiniteFaultSource
 from seismo.features.faults.srf import read_srf, read_srf_hdf5
-from seismo.formats.reading.text import no_file, version_of
+from seismo.formats.reading import no_file, version_of
 from seismo.model.earth import Earth
 from seismo.scenario.sections.sources import SOURCE_NAME
 

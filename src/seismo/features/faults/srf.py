@@ -35,6 +35,7 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.features.faults.rupture import Rupture, RuptureReader, net_slip
+from seismo.formats.reading import shown_word
 from seismo.formats.reading.arrays import (
     MALFORMED,
     brief,
@@ -45,7 +46,6 @@ from seismo.formats.reading.arrays import (
     open_hdf5,
     refuse_what_does_not_fit,
 )
-from seismo.formats.reading.text import shown_word
 
 _CM = 1e-2
 _LARGEST = 2 << 30  # bytes of text

@@ -6,6 +6,6 @@ FEATURE = Feature(
     "long_steps",
     applies=lambda scenario: scenario.grid.stencil == "long_steps",
     stencil="stencil:long_stencil",
-    checks="advice:CHECKS",
-    findings="advice:FINDINGS",
+    checks="stencil:CHECKS",
+    findings="stencil:FINDINGS",
 )

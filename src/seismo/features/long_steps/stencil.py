@@ -1,4 +1,4 @@
-"""Differences with which a run takes longer time steps (`grid.stencil: long_steps`).
+"""Differences with which a run takes longer time steps (`grid.stencil: long_steps`), and why.
 
 A step is stable up to dt = 2 / (c sqrt(sum over axes of S_a^2 / h_a^2)), S_a being the largest
 symbol of the differences along an axis. Free surfaces and contacts ask for more points per
@@ -9,20 +9,24 @@ does not apply, a contact of fluid and solid has one-sided rows, or a source or 
 a contact. They stay along all axes where sources and receivers lie in each other's near field,
 sources radiate at frequencies at which bounded waves stand still, or waves guided by thin beds or
 closed rows grow in absorbing layers.
+
+Where the wanted accuracy has room for it `check` says how many steps they save (`LongerSteps`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.sources import Shot
 from seismo.equations.framework.table import Physics
+from seismo.errors import SeismoError
 from seismo.grid.coefficients import (
     BOUNDED_ORDERS,
     BOUNDS,
@@ -36,11 +40,16 @@ from seismo.grid.grid import Grid
 from seismo.grid.surface_closure import ClosureKind
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
+from seismo.runs.prediction.accuracy import Expected, expected_error
+from seismo.runs.prediction.assess import Finding
+from seismo.runs.prediction.lines import Check, WarningLines, percent
 from seismo.scenario import Scenario
 from seismo.scenario.sections.grid import GridSpec
 from seismo.solver.accuracy.stencil import dispersion_error, surface_error
 from seismo.solver.accuracy.waves import Waves
 from seismo.solver.closure_choice import FreeSurface
+from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import discretize
 from seismo.solver.grid_layout import Level
 
 _SHARE = 0.3  # of the accepted error of the traces, for dispersion and for a free surface
@@ -58,6 +67,7 @@ _SUDDEN = 0.03  # relative change of a parameter from sample to sample
 _NEAREST = {1.5: (16, 22), 1.7: (12, 18), 1.9: (10, 16), 2.2: (9, 14)}
 _NEAREST_UNDER_SURFACE = 16
 LEAST_CELLS = min(low for low, _ in _NEAREST.values())  # nearer nothing is bounded
+_WORTH = 0.92  # share of the steps from which on it is named
 
 
 def reason_against(scenario: Scenario, physics: Physics, earth: Earth) -> str:
@@ -218,3 +228,72 @@ def _under_surface(
     if accurate and _are_far(waves, _NEAREST_UNDER_SURFACE) and not _rings(waves, longer):
         return there, longer, surface._replace(long=True)
     return waves, stencil, surface
+
+
+def no_longer_steps(discretization: Discretization) -> WarningLines:
+    """Name the choice of longer steps where there are none."""
+    if discretization.scenario.grid.stencil == "long_steps" and not discretization.stencil.bounds:
+        cells = _cells_apart(discretization)
+        why = (
+            "dispersion or the free surface would err by more than 0.3 of grid.accuracy, the grid "
+            "would ring at frequencies of the sources, contacts lie within 8 cells of each other, "
+            "or the order under a free surface is not 8"
+        )
+        if not cells:
+            why = "maps, and runs without receivers, have nodes in the near fields of sources"
+        elif cells < LEAST_CELLS:
+            why = f"a receiver lies in the near field of a source, {cells:.3g} cells from it"
+        yield f"grid.stencil: long_steps makes no step longer: {why}; leave it out"
+
+
+def _cells_apart(discretization: Discretization) -> float:
+    """Return the cells between a source and what is nearest of it; 0 where maps are wanted."""
+    return discretization.waves.nearest / max(discretization.waves.spacing)
+
+
+@dataclass(frozen=True)
+class LongerSteps:
+    """What a run with bounded differences takes.
+
+    Attributes:
+        steps: beside those of the run as it is.
+        error: of the traces, expected.
+    """
+
+    steps: float
+    error: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Name the key, and what it saves."""
+        return (
+            f"grid.stencil: long_steps takes {percent(1.0 - self.steps)} fewer steps, and is "
+            f"expected to err by {percent(self.error)}"
+        )
+
+
+def longer_steps(discretization: Discretization, expected: Expected) -> LongerSteps | None:
+    """Return what bounded differences save, if it is much and they keep to the wanted accuracy."""
+    spec = discretization.scenario.grid
+    if spec.stencil != "fitted" or expected.error > spec.accuracy:
+        return None
+    if reason_against(discretization.scenario, discretization.physics, discretization.earth):
+        return None
+    if _cells_apart(discretization) < LEAST_CELLS:
+        return None
+    try:
+        longer = discretize(discretization.scenario.changed({"grid.stencil": "long_steps"}))
+        error = expected_error(longer).error
+    except SeismoError:
+        return None
+    steps = longer.clock.steps / discretization.clock.steps
+    if steps > _WORTH or error > spec.accuracy:
+        return None
+    return LongerSteps(steps, error)
+
+
+CHECKS = (Check("steps", no_longer_steps),)
+FINDINGS = (Finding("longer_steps", "longer", longer_steps),)

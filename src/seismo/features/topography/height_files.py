@@ -24,14 +24,13 @@ from seismo.formats.netcdf import (
     kind_of,
     open_netcdf,
 )
-from seismo.formats.reading import optional_package
+from seismo.formats.reading import optional_package, read_lines
 from seismo.formats.reading.arrays import (
     brief,
     listing,
     read_npy,
     refuse_what_does_not_fit,
 )
-from seismo.formats.reading.text import read_lines
 from seismo.grid.coordinates import around, nearest_turn
 from seismo.model.files import one_line_for_malformed, refuse_no_file
 from seismo.model.volume import Placement, on_the_earth

@@ -51,7 +51,7 @@ from seismo.acquisition.stations import (
     station_code,
 )
 from seismo.errors import ModelError, ScenarioError
-from seismo.formats.reading.text import is_xml, read_lines, shown_word
+from seismo.formats.reading import is_xml, read_lines, shown_word
 
 _EXPECTED = "expected a text file of SPECFEM"
 

@@ -33,7 +33,7 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.formats.converted_run import ConvertedRun, short
-from seismo.formats.reading.text import read_lines
+from seismo.formats.reading import read_lines
 from seismo.formats.specfem.files import ParameterFile, fortran_number, read_parameters
 
 _FLAT = 1e-3  # m

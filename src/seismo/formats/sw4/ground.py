@@ -37,8 +37,7 @@ import numpy as np
 
 from seismo.errors import ScenarioError, printable
 from seismo.formats.converted_run import ConvertedRun, short
-from seismo.formats.reading import optional_package
-from seismo.formats.reading.text import read_lines, shown_word
+from seismo.formats.reading import optional_package, read_lines, shown_word
 
 _ALIASES = {"r": "rho", "topodepth": "depth", "amp": "f0"}
 

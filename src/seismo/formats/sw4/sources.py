@@ -29,7 +29,7 @@ from typing import Any
 
 from seismo.errors import ScenarioError
 from seismo.formats.converted_run import ConvertedRun, short
-from seismo.formats.reading.text import read_lines
+from seismo.formats.reading import read_lines
 from seismo.formats.sw4.ground import InputCommand, ToGrid
 
 SAMPLES = 2000  # of a function without a wavelet

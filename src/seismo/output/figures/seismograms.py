@@ -38,7 +38,7 @@ from seismo.output.figures.style import (
     quiet_frame,
     styled,
 )
-from seismo.output.reports.report import described
+from seismo.output.report import described
 from seismo.output.run_results import RunResults
 from seismo.output.store.quantities import axis_label, pretty_unit
 from seismo.scenario.units import with_unit

@@ -20,7 +20,7 @@ from typing import Any, cast
 import numpy as np
 
 from seismo.errors import StorageError
-from seismo.formats.reading.text import no_file
+from seismo.formats.reading import no_file
 from seismo.grid.decomposition import CheckpointArray, GlobalBlock
 from seismo.output.run_directory.atomic_file import HiddenFile, refusal, sealed, unsealed
 

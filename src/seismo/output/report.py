@@ -19,11 +19,7 @@ import numpy as np
 from seismo.output.results_file import COMPLETE, UNSTABLE
 from seismo.output.run_directory.partial_files import UNFINISHED
 from seismo.output.run_results import RunResults
-from seismo.output.store.array_sets import (
-    MapSet,
-    SnapshotSeries,
-    TraceSet,
-)
+from seismo.output.store.array_sets import MapSet, SnapshotSeries, TraceSet
 from seismo.output.store.arrays import NamedArrays
 from seismo.output.store.quantities import timing
 from seismo.scenario.units import with_unit
