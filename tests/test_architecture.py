@@ -10,6 +10,7 @@ length are guards against drift
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from functools import cache
@@ -35,6 +36,7 @@ LONG_FOLDERS = {".": 16}  # that have more: the package
 # Imports of features by modules that belong to none: they may only become fewer.
 CORE_TO_FEATURES = 5
 LONGEST_CHAIN = 25  # of modules that import each the next
+MOST_LOADED = 211  # modules, by importing the one that runs scenarios
 
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
@@ -384,6 +386,14 @@ def test_importing_seismo_needs_only_the_core_dependencies():
         if (extra := outside_imports(tree(path)) - core)
     ]
     assert not mistakes, every(mistakes)
+
+
+def test_a_run_loads_few_modules():
+    """Of those of seismo, before anything is asked of it."""
+    counted = "len([name for name in sys.modules if name.split('.')[0] == 'seismo'])"
+    program = f"import sys, seismo.runs.run; print({counted})"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert int(ended.stdout) <= MOST_LOADED
 
 
 def test_files_and_functions_stay_short():

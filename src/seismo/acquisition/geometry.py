@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition import moment_tensor
-from seismo.acquisition.events import action_of
 from seismo.acquisition.locator import Coordinates, Locator, floats
 from seismo.acquisition.receivers import Motion, ReceiverGroup, fibre_of, length_of
 from seismo.acquisition.sources import PointSource, Shot
@@ -367,6 +366,8 @@ class Geometry:
         return self._source(source, number, position)
 
     def _event(self, source: EventSource, number: int) -> PointSource:
+        from seismo.acquisition.events import action_of  # other sources need none
+
         key = ("sources", number)
         wavelet_of(self._scenario, number)  # raises the mistake in it
         try:

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition import wavelets
-from seismo.acquisition.events import event_wavelet
 from seismo.acquisition.locator import Locator
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.acquisition.sources import PointSource
@@ -91,6 +90,8 @@ def wavelet_of(scenario: Scenario, number: int) -> Any:
 
 def _wavelet(source: Any, scenario: Scenario) -> Wavelet | SlipRate | str:
     if source.type == "event":
+        from seismo.acquisition.events import event_wavelet  # other sources need none
+
         return event_wavelet(source, scenario.base)
     kind = kind_of(scenario, source)
     return source.wavelet if kind is None else kind.wavelet(source, scenario.base)

@@ -47,6 +47,7 @@ os.register_at_fork(after_in_child=_look)
 
 
 BANDWIDTH_BYTES = 128 * 2**20  # several times the caches of most machines
+LANE_BYTES = 64  # of the widest vectors of a processor, and of a line of its caches
 _REPEATS = 4
 _UNLIMITED = 1 << 60  # control groups write huge numbers where there is no limit
 _CGROUP = Path("/sys/fs/cgroup")

@@ -19,7 +19,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from seismo.output.report import report
 from seismo.output.run_results import RunResults
 
 
@@ -109,6 +108,8 @@ class Results(RunResults):
 
     def info(self) -> str:
         """Describe the file in plain text: what, when, by which version, grid, steps, peaks."""
+        from seismo.output.report import report
+
         return report(self)
 
 

@@ -11,7 +11,7 @@ import pathlib
 from collections.abc import Callable, Mapping
 from functools import cache
 from html import escape
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import PrivateAttr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -24,14 +24,6 @@ from seismo.scenario import between_sections, model_rules
 from seismo.scenario.draft import OWN_KEYS, Draft
 from seismo.scenario.gridded_parts import missing_volumes
 from seismo.scenario.mistakes import error_messages
-from seismo.scenario.mistakes.continuation import (
-    BASIC,
-    Mended,
-    draft_of_data,
-    entry_of,
-    with_fillers,
-    with_stand_ins,
-)
 from seismo.scenario.model_parts import ModelPart, given_parameters
 from seismo.scenario.python_data import path_of, plain, put
 from seismo.scenario.quantities import (
@@ -56,6 +48,9 @@ from seismo.scenario.sections.output import Checkpoint, Output
 from seismo.scenario.sections.receivers import ALONG_FIBRES, ReceiverSet
 from seismo.scenario.sections.sources import ISOTROPIC_SOURCE, Survey, any_source
 from seismo.scenario.strict_yaml import Document, read, read_file, tight, to_text
+
+if TYPE_CHECKING:
+    from seismo.scenario.mistakes.continuation import Mended
 
 _OWN_RULES = (
     between_sections.dimension,
@@ -414,20 +409,7 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
         mistakes = error_messages.translate(error, Scenario, document)
         mistakes += missing_volumes(document.data.get("model"), base)
         if all(item["type"] != error_messages.RULES for item in error.errors(include_url=False)):
-            mended = with_stand_ins(document.data, mistakes)
-            if more := _inside(mended, document):
-                mistakes += more
-                mended = with_stand_ins(document.data, mistakes)
-            draft = draft_of_data(mended.data, Scenario)
-            amounts = sources.amounts(draft.dimensions, mended.data)
-            misspelt_sections = {m.path[:-1] for m in mistakes if m.is_unknown}
-            mistakes += [
-                mistake
-                for mistake in (*_broken(draft), *amounts)
-                if mistake.path not in misspelt_sections
-                and not error_messages.is_misspelt(mistake, mistakes)
-                and not any(mistake.path[: len(path)] == path for path in mended.replaced)
-            ]
+            mistakes += _beside(mistakes, document)
     if mistakes or document.mistakes:
         faulty = error_messages.scenario_error(document, mistakes)
         faulty.read = document, mistakes, base
@@ -436,6 +418,27 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
     scenario._base = base
     scenario._checked = plain(scenario)
     return scenario
+
+
+def _beside(mistakes: list[Mistake], document: Document) -> list[Mistake]:
+    """Return the mistakes that are found beside others, with stand-ins for these."""
+    from seismo.scenario.mistakes import continuation  # sound scenarios need none
+
+    mended = continuation.with_stand_ins(document.data, mistakes)
+    inside = _inside(mended, document)
+    known = [*mistakes, *inside]
+    if inside:
+        mended = continuation.with_stand_ins(document.data, known)
+    draft = continuation.draft_of_data(mended.data, Scenario)
+    amounts = sources.amounts(draft.dimensions, mended.data)
+    misspelt_sections = {mistake.path[:-1] for mistake in known if mistake.is_unknown}
+    return inside + [
+        mistake
+        for mistake in (*_broken(draft), *amounts)
+        if mistake.path not in misspelt_sections
+        and not error_messages.is_misspelt(mistake, known)
+        and not any(mistake.path[: len(path)] == path for path in mended.replaced)
+    ]
 
 
 def _inside(mended: Mended, document: Document) -> list[Mistake]:
@@ -468,16 +471,18 @@ def filled(
         mistakes: beside the mistakes of the document.
         base: the scenario's folder.
     """
+    from seismo.scenario.mistakes import continuation
+
     # A key that nobody knows may have been meant to move the grid, or to be one of its sections.
     enigmas = [m for m in mistakes if m.is_unknown and not m.suggestion.meant]
-    if any(len(m.path) == 1 or m.path[0] in BASIC for m in enigmas):
+    if any(len(m.path) == 1 or m.path[0] in continuation.BASIC for m in enigmas):
         return None
     # Unknown keys of other sections are left out by stand-ins.
     paths = [m.path for m in document.mistakes]
     paths += [m.path for m in mistakes if len(m.path) != 2 or not m.is_unknown]
-    entries = {entry_of(path) for path in paths} - {()}
-    data = with_stand_ins(document.data, mistakes).data
-    data = with_fillers(data, draft_of_data(data, Scenario), entries)
+    entries = {continuation.entry_of(path) for path in paths} - {()}
+    data = continuation.with_stand_ins(document.data, mistakes).data
+    data = continuation.with_fillers(data, continuation.draft_of_data(data, Scenario), entries)
     try:
         scenario = check(Document(document.name, "", data, document.line_columns), base)
     except ScenarioError:

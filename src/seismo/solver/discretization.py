@@ -380,7 +380,7 @@ class Discretization:
     @derived
     def image_faces(self) -> list[Face]:
         """The faces whose outside is an image of the inside."""
-        return image_faces(self.scenario, self.grid, self.physics)
+        return image_faces(self.scenario.boundaries, self.grid, self.physics)
 
     @derived
     def series(self) -> list[Series]:

@@ -13,6 +13,7 @@ from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES, Box, Grid, triple
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.scenario import Scenario
+from seismo.scenario.sections.grid import Boundaries
 from seismo.solver.boundary_images import Face
 
 _FACE = {"free_surface": "free surface", "rigid": "rigid face", "periodic": "periodic face"}
@@ -210,7 +211,7 @@ def refuse_thin(
     needs = [("z", grid.rows_above_layers, closed_rows, "free surface")]
     # Differences read up to the halo beyond a face, the image of as many points inside.
     halo = halo_of(scenario, order, curved)
-    for face in image_faces(scenario, grid, physics):
+    for face in image_faces(scenario.boundaries, grid, physics):
         points = grid.points[AXES.index(face.axis)]
         least = halo + (face.kind != "periodic")
         needs.append((face.axis, points, least, _FACE[face.kind]))
@@ -226,12 +227,12 @@ def refuse_thin(
         )  # fmt: skip
 
 
-def image_faces(scenario: Scenario, grid: Grid, physics: Physics) -> list[Face]:
+def image_faces(boundaries: Boundaries, grid: Grid, physics: Physics) -> list[Face]:
     """List the faces whose outside is an image of the inside."""
     faces = []
     for axis, (first, last) in FACES.items():
         for name, high in ((first, False), (last, True)):
-            kind = getattr(scenario.boundaries, name)
+            kind = getattr(boundaries, name)
             # Absorbing faces have layers; closed free surfaces have operators of their own.
             closed = kind == "free_surface" and physics.closes_surface
             if axis in grid.axes and kind != "absorbing" and not closed:

@@ -24,8 +24,7 @@ from seismo.backends.base import (
     Step,
     Variant,
 )
-from seismo.backends.cpu.tiles import LANE_BYTES
-from seismo.backends.machine import has_lost_threads
+from seismo.backends.machine import LANE_BYTES, has_lost_threads
 from seismo.backends.reference import HostBackend
 
 if TYPE_CHECKING:

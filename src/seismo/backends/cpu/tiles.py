@@ -22,6 +22,7 @@ import numpy as np
 from llvmlite import ir
 
 from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS, Variant
+from seismo.backends.machine import LANE_BYTES
 from seismo.backends.operators.derivatives import KernelContext
 from seismo.backends.traced import (
     I32,
@@ -37,7 +38,6 @@ from seismo.backends.traced import (
 )
 from seismo.equations.framework.formula import Formula
 
-LANE_BYTES = 64
 _BYTE_POINTER = ir.IntType(8).as_pointer()
 _NUMBERS = {"float32": ir.FloatType(), "float64": ir.DoubleType()}
 

@@ -18,8 +18,7 @@ import numpy as np
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.sources import PointSource
 from seismo.backends.base import SHORT, Backend
-from seismo.backends.cpu.tiles import LANE_BYTES
-from seismo.backends.machine import BANDWIDTH_BYTES
+from seismo.backends.machine import BANDWIDTH_BYTES, LANE_BYTES
 from seismo.equations.framework.table import Stage
 from seismo.features import acting
 from seismo.grid.decomposition import Subdomain

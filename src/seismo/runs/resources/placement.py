@@ -430,7 +430,7 @@ class FeasibleRanks:
         # Of two grids the coarser is cut, and the finer with it.
         refined = bool(scenario.grid.planes)
         grid = levels_of(scenario)[1].grid if refined else region
-        uncut_axes = never_cut_axes(image_faces(scenario, grid, physics), refined)
+        uncut_axes = never_cut_axes(image_faces(scenario.boundaries, grid, physics), refined)
         halo = _widest_halo(scenario, slopes)
         # Rows that follow the ground, and the rows that they read.
         uncut = frozenset(range(topography.rows + 2 * halo) if topography else ())

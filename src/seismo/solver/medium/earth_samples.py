@@ -28,7 +28,7 @@ from seismo.model.ground_frame import GroundFrame
 from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
 from seismo.scenario.gridded_parts import volume_format
-from seismo.scenario.model_parts import given_parameters
+from seismo.scenario.model_parts import ModelPart, given_parameters
 
 # A module that imports this.
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def earth_of(
         relaxation=relaxation,
         frame=frame,
     )
-    if (conversion := conversion_of(scenario, physics)) is not None:
+    if (conversion := conversion_of(scenario.model, physics)) is not None:
         earth = replace(earth, needs=conversion.names, conversion=conversion)
     return earth
 
@@ -169,13 +169,13 @@ def _placed(scenario: Scenario) -> Iterator[None]:
         raise kind(*(text for error in placed for text in error.messages)) from None
 
 
-def conversion_of(scenario: Scenario, physics: Physics) -> Conversion | None:
+def conversion_of(model: Sequence[ModelPart], physics: Physics) -> Conversion | None:
     """Return the conversion of the model's parameters to those of the waves; None if alike."""
     conversion = physics.conversion
     if conversion is None or set(conversion.names) != set(physics.needs):
         return conversion
     # Convert only parameters that the model gives beside those of the waves.
-    needed = given_parameters(scenario.model) & set(conversion.takes) - set(conversion.names)
+    needed = given_parameters(model) & set(conversion.takes) - set(conversion.names)
     return conversion if needed else None
 
 
