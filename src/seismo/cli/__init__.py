@@ -1,6 +1,6 @@
 """The command line: `seismo run`, `resume`, `submit`, `check`, `info`, `plot`, `new`, ...
 
-Commands import what they need when they are called, so that `seismo --help` is quick. Every error
+Commands import their modules when they are called, so that `seismo --help` is quick. Every error
 a user can meet is one line a mistake on stderr and an exit code of its own; a traceback needs
 --debug.
 """
@@ -51,7 +51,7 @@ _NO_MEMORY = ("failed to map segment", "cannot allocate memory", "can't start ne
 
 
 class Commands(TyperGroup):
-    """The commands, with what is wrong with an argument in plain words."""
+    """The commands, with errors of arguments in plain words."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; take the words of a validator out of its errors."""
@@ -165,8 +165,8 @@ def compare(
     from seismo.output import compare as comparison
     from seismo.output.results import open_results
 
-    with open_results(first) as one, open_results(second) as other:
-        differences = list(comparison.compare(one, other))
+    with open_results(first) as first_file, open_results(second) as second_file:
+        differences = list(comparison.compare(first_file, second_file))
     if not differences:
         raise ScenarioError(f"{first}, {second}: no arrays to compare")
     if all(array.identical for array in differences):
@@ -261,7 +261,7 @@ def _call(arguments: list[str], debug: bool) -> int:
 
 
 def _goes_nowhere(*streams: TextIO) -> None:
-    """Let what Python flushes at exit go nowhere: it cannot be written."""
+    """Discard output that Python flushes at exit: it cannot be written."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in streams:
         os.dup2(nowhere, stream.fileno())

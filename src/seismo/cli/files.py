@@ -133,7 +133,7 @@ def _draw(
     results: Results, kinds: list[str], output: Path | None, settings: dict[str, Any],
     skips_empty: bool = False,
 ) -> None:  # fmt: skip
-    """Draw kinds of figures, each with those of the settings that it knows; print the files."""
+    """Draw kinds of figures, each with the settings that it knows; print the files."""
     from seismo.output.figures import (
         EmptyFigureError,
         UnusedOptionError,
@@ -163,7 +163,7 @@ def _say_what_else(results: Results, kinds: list[str], settings: dict[str, Any])
     """Print which of several shots, sets and series is shown, and how to select another."""
     from seismo.output.figures import KINDS, alternatives
 
-    # A series such as wavefield/shot_000 is of one shot.
+    # A series such as wavefield/shot_000 belongs to a shot.
     fixed = settings.keys() | ({"shot"} if "/" in str(settings.get("series")) else set())
     selectable = {name for kind in kinds for name in KINDS[kind].options} - fixed
     for name, (word, choices) in alternatives(results).items():
@@ -255,7 +255,7 @@ def report(
         typer.Option("--output", "-o", help="The report [default: RESULTS-report.html]."),
     ] = None,
 ) -> None:
-    """Write one HTML file about a run: scenario, figures, accuracy, resources, provenance."""
+    """Write an HTML file about a run: scenario, figures, accuracy, resources, provenance."""
     from seismo.output.html_report import write_report
     from seismo.output.results import open_results
 
@@ -279,7 +279,7 @@ def convert(
 ) -> None:  # fmt: skip
     """Make a scenario of a run of another program; list what cannot be carried over, and why.
 
-    Exit code 1 if the earth or a source is another one by it.
+    Exit code 1 if that alters the earth or a source.
     """
     from seismo.formats.converted_run import convert as converted
     from seismo.output.run_directory.atomic_file import write_file, write_new
@@ -334,7 +334,7 @@ def examples(
         return
     for kind, members in groupby(shipped.examples(), key=lambda example: example.kind):
         print(kind)
-        # The ladder is one program, of no use in parts; its first file says what it is.
+        # The ladder is a single program, of no use in parts, described in its first file.
         for example in [next(members)] if kind == "ladder" else members:
             name = "ladder" if kind == "ladder" else example.name
             print(f"  {name:<30}{example.summary}".rstrip())

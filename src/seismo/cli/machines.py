@@ -52,7 +52,7 @@ def verify(
 ) -> None:
     """Verify this installation: compare small runs with exact solutions, in one to two minutes.
 
-    On the CPU and, where there is one, on a GPU. Exit code 1 if an error exceeds its bar.
+    On the CPU and, if present, on a GPU. Exit code 1 if an error exceeds its bar.
     """
     from seismo.runs.run import run_on
     from seismo.runs.tools import verification
@@ -211,7 +211,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.callback()
 def show() -> None:
-    """Show what a run is made of."""
+    """Show the parts of a run."""
 
 
 @app.command()

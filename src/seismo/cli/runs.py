@@ -1,4 +1,4 @@
-"""Commands that start runs, and those that look at them from outside: status and watch."""
+"""Commands that start runs, and that observe them from outside: status and watch."""
 
 from __future__ import annotations
 

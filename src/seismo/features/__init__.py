@@ -30,7 +30,7 @@ from typing import Any
 ELSEWHERE = list(filter(None, os.environ.get("SEISMO_FEATURES", "").split(os.pathsep)))
 __path__ += ELSEWHERE
 
-# In the order in which they act, wherever they do; those that meet a pair stand behind the other.
+# In the order in which they act; of two that interact the dependent comes later.
 ORDER = (
     "slow_waves",
     "faults",
@@ -74,7 +74,8 @@ def features() -> tuple[Feature, ...]:
     """Return all features in order.
 
     Raises:
-        ImportError: a folder of `SEISMO_FEATURES` holds none, or one without a declaration.
+        ImportError: a folder of `SEISMO_FEATURES` holds no feature, or a feature without a
+            declaration.
     """
     others: list[str] = []
     for folder in ELSEWHERE:
@@ -98,5 +99,5 @@ def giving(hook: str) -> list[Feature]:
 
 
 def acting(hook: str, scenario: object) -> list[Any]:
-    """Return what the features that apply to a scenario have for a hook, in order."""
+    """Return the hooks of a name of all features that apply to a scenario, in order."""
     return [feature[hook] for feature in giving(hook) if feature.applies(scenario)]

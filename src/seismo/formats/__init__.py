@@ -1,12 +1,12 @@
-"""Formats of other programs' files: a module or folder for each, and one table of them all.
+"""Formats of other programs' files: a module or folder for each, and a table of all.
 
-A line of `FORMATS` names what a format gives by its use, as ``module:name`` counted from this
+A line of `FORMATS` names the functions of a format by use, as ``module:name`` counted from this
 folder (from `seismo` with a point in front); it is imported when it is first used:
 
 - `stations`: function(`StationFile`) -> `StationList`, and `is_stations`: function(`StationFile`)
   -> whether it has this format (`seismo.acquisition.stations`).
 - `events`: function(path) -> events; `is_events`: function(path) (`seismo.acquisition.events`).
-- `array`: function(path, specification) -> array of one parameter, and `traces`: function(path,
+- `array`: function(path, specification) -> array of a parameter, and `traces`: function(path,
   specification, region) -> array, axes, origin, spacing (`seismo.model.files`).
 - `volume`: function(`VolumeRequest`) -> `Volume`, and `volume_files`: function(path) -> further
   files that it names (`seismo.model.volume`).

@@ -1,8 +1,8 @@
 """A run of another program as it becomes a scenario: sections, remarks, and omissions.
 
-The text is YAML with a comment on every section that needs one. On top of it stand, line by line,
-the parts of the input that the scenario lacks, each with its reason. The program is
-recognised by its input, in the order of the table of formats.
+The text is YAML with a comment on every section that needs it. On top of it stand, line by line,
+the parts of the input that the scenario lacks, each with its reason. The program is recognised by
+its input, in the order of the table of formats.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ConvertedRun:
         self.remarks.setdefault(section, []).append(text)
 
     def leave_out(self, where: str, reason: str, alters: bool = False) -> None:
-        """Record what is not carried over, why, and whether that alters the earth or a source."""
+        """Record an omitted part, why, and whether that alters the earth or a source."""
         self.left_out.append((printable(where), reason))
         self.is_altered |= alters
 
@@ -112,13 +112,13 @@ class ConvertedRun:
 
 
 def attenuates_anywhere(model: Iterable[dict[str, Any]]) -> bool:
-    """Whether some part of a model, or a layer of it, has a finite quality factor."""
+    """Whether any part of a model, or a layer of it, has a finite quality factor."""
     rocks = [rock for section in model for rock in section.get("layers", [section])]
     return any(rock.get(key, math.inf) != math.inf for rock in rocks for key in ("qp", "qs"))
 
 
 def physics_with(parameters: Iterable[str], dimensions: int) -> str:
-    """Return the simplest physics that has all of some parameters, in 2-D or 3-D."""
+    """Return the simplest physics that has all these parameters, in 2-D or 3-D."""
     needed = set(parameters)
     able = [
         name

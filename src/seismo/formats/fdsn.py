@@ -65,7 +65,7 @@ def read_station_xml(file: StationFile) -> StationList:
     """Return the stations of a file.
 
     Its `channels` are patterns of NET.STA.LOC.CHA, of which a channel has to match one (all without
-    any); epochs of stations and channels have to be open at its `time`, if it has one.
+    any); epochs of stations and channels have to be open at its `time`, if given.
 
     Raises:
         ScenarioError: it is no StationXML, or a station has several places.
@@ -88,7 +88,7 @@ def read_station_xml(file: StationFile) -> StationList:
 
 
 def _moved(epochs: list[tuple[Station, str]]) -> str:
-    """Describe that one code has several places, "" if it has one."""
+    """Describe that a code has several places, "" if it has one."""
     start_of = {tuple(station.coordinates.items()): start for station, start in epochs[::-1]}
     if len(start_of) == 1:
         return ""
@@ -103,7 +103,7 @@ def _moved(epochs: list[tuple[Station, str]]) -> str:
 def _epochs(
     path: Path, channels: tuple[str, ...], time: str | None
 ) -> Iterator[tuple[Station, str]]:
-    """Return what is chosen of a file, and since when each is so."""
+    """Return the chosen stations or channels of a file, and their start times."""
     inventory = _inventory(path)
     if time is not None:
         inventory = inventory.select(time=_obspy(path).UTCDateTime(time))
@@ -192,7 +192,7 @@ def _words(line: str) -> list[str]:
 
 
 def _once(columns: list[str], rows: NumberedLines) -> Iterator[tuple[int, str]]:
-    """Yield lines but for those whose station and place were there before."""
+    """Yield lines, except repeated stations at the same place."""
     kept = [
         columns.index(name)
         for name in ("network", "station", "location", "latitude", "longitude", "depth")
@@ -208,7 +208,7 @@ def _once(columns: list[str], rows: NumberedLines) -> Iterator[tuple[int, str]]:
 
 
 def _station(where: str, columns: list[str], line: str) -> Station:
-    """Read one line; raises ValueError."""
+    """Read a line; raises ValueError."""
     words = _words(line)
     if len(words) != len(columns):
         raise ValueError(f"{len(words)} values between |, expected {len(columns)}")
@@ -231,7 +231,7 @@ _TENSOR = ("rr", "tt", "pp", "rt", "rp", "tp")
 
 
 def read_quakeml(path: Path) -> list[CatalogueEvent | EventProblem]:
-    """Return the events of a file; what an event lacks is said where it is meant.
+    """Return the events of a file; missing data of an event are reported when it is chosen.
 
     Raises:
         ModelError: it is no QuakeML.
@@ -297,7 +297,7 @@ def _tensor(path: Path, name: str, event: Any, mechanism: Any) -> np.ndarray:
 
 
 def _magnitude(event: Any) -> float | None:
-    """Return the moment magnitude, if the preferred magnitude is one."""
+    """Return the moment magnitude, if the preferred magnitude is a moment magnitude."""
     magnitude = event.preferred_magnitude() or next(iter(event.magnitudes), None)
     if magnitude is None or not (magnitude.magnitude_type or "").lower().startswith("mw"):
         return None
@@ -307,8 +307,8 @@ def _magnitude(event: Any) -> float | None:
 def _origins(event: Any, mechanism: Any) -> tuple[EventOrigin | None, EventOrigin | None]:
     """Return hypocentre and centroid, as far as they are known.
 
-    The centroid is the origin that the moment tensor was derived at; without it the event's last
-    one of that type, the preferred origin last of all. So is the hypocentre of all other origins.
+    The centroid is the origin that the moment tensor was derived at; without it the event's last of
+    that type, the preferred origin last of all. So is the hypocentre of all other origins.
     """
     moment_tensor = mechanism.moment_tensor
     derived = moment_tensor.derived_origin_id if moment_tensor else None

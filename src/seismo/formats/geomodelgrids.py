@@ -10,7 +10,7 @@ A file is warped to its ground: a point d below the elevation g of the ground is
     d dim_z / (g + dim_z)
 
 of its blocks. The grid of a run is flat: d is below its ground. Of blocks that overlap the upper
-one counts, at their contact too, as in the format's own queries; gaps are refused.
+counts, at their contact too, as in the format's own queries; gaps are refused.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _ROUNDING = 1e-3  # of the vertical resolution: no gap
 
 @dataclass(frozen=True)
 class WarpedDepth:
-    """The map from depths below ground to those of the blocks, by the elevation of the ground."""
+    """The map from depths below ground to depths of the blocks, by the elevation of the ground."""
 
     elevation: np.ndarray
     resolution: tuple[float, float]
@@ -68,7 +68,7 @@ class WarpedDepth:
 
 
 def read_geomodelgrids(request: VolumeRequest) -> Volume:
-    """Read what a region needs of a file.
+    """Read the part of a file that a region needs.
 
     Raises:
         ModelError: it is no such file, or its values do not fit.
@@ -251,7 +251,7 @@ def _block(
     dataset: Any, columns: Mapping[str, tuple[int, str]], variables: Mapping[str, Any],
     section: VolumePart, limits: tuple[tuple[float, float], ...], path: Path,
 ) -> VolumeBlock | None:  # fmt: skip
-    """Read what limits of depth, y, x (m) need of a block; None where that is nothing."""
+    """Read the part of a block within limits of depth, y, x (m); None if empty."""
     where = check_dataset(dataset, path, "path")
     if dataset.shape[3] <= max(number for number, _ in columns.values()):
         raise ModelError(

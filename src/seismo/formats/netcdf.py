@@ -53,7 +53,7 @@ _NAMES = {  # of coordinates, by their kind
 
 
 class NetcdfAxis(NamedTuple):
-    """One axis of a file: what it is, its name there, and its rising coordinates in m or degrees.
+    """An axis of a file: its kind, its name there, and its rising coordinates in m or degrees.
 
     `order` are their numbers in the file.
     """
@@ -72,7 +72,7 @@ class NetcdfAxis(NamedTuple):
 
 
 def read_netcdf(request: VolumeRequest) -> Volume:
-    """Read what a region needs of a file.
+    """Read the part of a file that a region needs.
 
     Raises:
         ModelError: it is no such file, or its axes, units or values do not fit.
@@ -158,7 +158,7 @@ def _refuse_other_files(path: Path, variables: Mapping[str, Any]) -> None:
 
 
 def _variable(dataset: Any, name: str, spec: Any, path: Path) -> Any:
-    """Return the variable of a parameter, without axes of one point that are none of space."""
+    """Return the variable of a parameter, without non-spatial axes of length 1."""
     if spec.variable not in dataset.data_vars:
         known = listing(sorted(map(str, dataset.data_vars)))
         raise ModelError(
@@ -173,7 +173,7 @@ def _variable(dataset: Any, name: str, spec: Any, path: Path) -> Any:
 
 
 def kind_of(dataset: Any, dimension: Any) -> str:
-    """Return what a dimension is: longitude, latitude, x, y, depth, or ""."""
+    """Return the kind of a dimension: longitude, latitude, x, y, depth, or ""."""
     attributes = dataset[dimension].attrs if dimension in dataset.coords else {}
     words = [str(dimension), *(str(attributes.get(k, "")) for k in ("standard_name", "units"))]
     words = [word.strip().lower() for word in words]
@@ -260,7 +260,7 @@ def _points_up(
 
 
 def _refuse_other_axes(arrays: Mapping[str, Any], first: str, path: Path) -> None:
-    """Refuse variables that are not on one grid."""
+    """Refuse variables that are not on the same grid."""
     for name, array in arrays.items():
         if set(array.dims) != set(arrays[first].dims):
             raise ModelError(
@@ -300,7 +300,7 @@ def _limits(
 
 
 def _needed(axis: NetcdfAxis, low: float, high: float) -> np.ndarray:
-    """Return the numbers of the ticks that a region from low to high needs, and one more."""
+    """Return the numbers of the ticks that a region from low to high needs, and a further tick."""
     first = max(0, int(np.searchsorted(axis.ticks, low)) - 2)
     last = min(axis.ticks.size, int(np.searchsorted(axis.ticks, high)) + 2)
     return np.arange(min(first, axis.ticks.size - 1), max(last, 1))
@@ -309,7 +309,7 @@ def _needed(axis: NetcdfAxis, low: float, high: float) -> np.ndarray:
 def _samples(
     array: Any, name: str, spec: Any, axes: list[NetcdfAxis], kept: list[np.ndarray], path: Path
 ) -> np.ndarray:
-    """Return the values of one parameter in SI, NaN where there are none."""
+    """Return the values of a parameter in SI, NaN where there are none."""
     numbers = {axis.name: axis.order[k] for axis, k in zip(axes, kept, strict=True)}
     name_of_last = axes[-1].name
     last = numbers[name_of_last]

@@ -55,7 +55,7 @@ _SLOW = 20.0  # faster rock has no km/s
 
 @dataclass(frozen=True)
 class ArrayLayout:
-    """The axes of the arrays, and along each the points, their spacing and the first one in m.
+    """The axes of the arrays, and along each the points, their spacing and the first in m.
 
     Attributes:
         axes: names, in the order of the arrays.
@@ -126,7 +126,7 @@ def interval_of(
 
 
 def samples_of(run: ConvertedRun, arrays: dict[str, np.ndarray], program: str) -> np.ndarray:
-    """Return the samples (wavelet, time): one wavelet where all are the same."""
+    """Return the samples (wavelet, time): a single wavelet where all are the same."""
     if "wavelet" not in arrays:
         raise ScenarioError(f"{run.source}: has no wavelet; add its samples by that name")
     wavelet = np.atleast_1d(np.asarray(arrays["wavelet"], float))

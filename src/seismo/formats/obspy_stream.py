@@ -6,8 +6,8 @@
 the event in QuakeML, whose moment tensor is that of the shot's only source, in the GCMT frame.
 
 *SAC*: a folder for each recording, a file for each component of each station. The reference time of
-the header is the origin time (iztype io). Coordinates are those of stations and of the source that
-begins first; distance, azimuth and back azimuth follow from them on the WGS84 ellipsoid. Without
+the header is the origin time (iztype io). Coordinates refer to stations and the source that begins
+first; distance, azimuth and back azimuth follow from them on the WGS84 ellipsoid. Without
 longitudes the distance is that on the grid. Samples stay in SI, whose unit is in kuser0: SAC's own
 idep would say nanometres. (SAC manual, "SAC data file format".)
 """
@@ -140,7 +140,7 @@ def inventory_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any
 
 
 def miniseed(selection: ExportSelection) -> FilesOfFormat:
-    """Return the files of miniSEED: one for each recording, with its stations in StationXML.
+    """Return the files of miniSEED: a file for each recording, with its stations in StationXML.
 
     Raises:
         ScenarioError: a code is longer than miniSEED has room for, or as `stream_of` does.
@@ -165,7 +165,7 @@ def _channel(
         value=1.0, frequency=1.0, input_units=unit, output_units=unit,
         input_units_description=_WORDS[unit],
     )  # fmt: skip
-    # A stage that changes nothing: remove_response and remove_sensitivity ask for one.
+    # A stage that changes nothing: remove_response and remove_sensitivity ask for it.
     stage = module.PolesZerosResponseStage(
         1, 1.0, 1.0, unit, unit, "LAPLACE (RADIANS/SECOND)", 1.0, [], []
     )
@@ -192,7 +192,7 @@ _PURPOSE = "the export to ASDF"
 
 
 def asdf(selection: ExportSelection) -> FilesOfFormat:
-    """Return one file for each shot.
+    """Return a file for each shot.
 
     Raises:
         ScenarioError: a code is longer than ASDF has room for, nothing is selected that has

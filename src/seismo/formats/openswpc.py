@@ -46,7 +46,7 @@ class DepthGrid:
     depths: np.ndarray
 
     def at(self, across: Across) -> np.ndarray:
-        """Return the depths at latitudes and longitudes; those of the edge beyond it."""
+        """Return the depths at latitudes and longitudes, clamped to the edge."""
         indices = [
             np.interp(c, ticks, np.arange(ticks.size))
             for c, ticks in zip(across, self.ticks, strict=True)
@@ -61,7 +61,7 @@ class LayerNumber:
     tops: tuple[DepthGrid, ...]
 
     def __call__(self, z: np.ndarray, across: Across) -> np.ndarray:
-        """Return the layers at depths z m; what lies above the ground is of the first."""
+        """Return the layers at depths z m; above the ground the first."""
         ground = self.tops[0].at(across)
         deepest = ground
         number = np.zeros(np.broadcast_shapes(z.shape, ground.shape))
@@ -72,7 +72,7 @@ class LayerNumber:
 
 
 def read_openswpc(request: VolumeRequest) -> Volume:
-    """Read a list of layers, and what a region needs of their grids.
+    """Read a list of layers, and the parts of their grids that a region needs.
 
     Raises:
         ModelError: the list or a grid is malformed, or no medium has the values.
@@ -139,7 +139,7 @@ def _layers(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
 def _grid(
     path: Path, limits: list[tuple[float, float]], source: Path
 ) -> tuple[DepthGrid, list[tuple[float, float]]]:
-    """Return what limits in degrees need of a grid, and the ends of all of it."""
+    """Return the part of a grid within limits in degrees, and the ends of all of it."""
     if problem := no_file(path):
         raise ModelError(f"{source}: {problem}, which it names", "path")
     with open_netcdf(path) as dataset:

@@ -62,7 +62,7 @@ class CodeLengths:
 
 @dataclass(frozen=True)
 class Seismogram:
-    """One component at one station.
+    """A component at a station.
 
     Attributes:
         receiver: its index in the receiver set.
@@ -92,7 +92,7 @@ def tensor_of(source: Mapping[str, Any]) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class Recording:
-    """One quantity at one receiver set in one shot.
+    """A quantity at a receiver set in a shot.
 
     Attributes:
         results: the results file.
@@ -180,7 +180,7 @@ class Recording:
             )
 
     def _refuse_equal_names(self) -> None:
-        """Raise ScenarioError where codes that differ become one, as R and XX.R do."""
+        """Raise ScenarioError where different codes become equal, as R and XX.R do."""
         codes = dict[StationName, str]()
         for name, code in zip(self.names, self.traces.codes, strict=True):
             if (other := codes.setdefault(name, code)) != code:
@@ -224,7 +224,7 @@ class Recording:
         return 0.0 if listed is None else float(np.nan_to_num(listed[receiver]))
 
     def seismograms(self) -> Iterator[Seismogram]:
-        """Return the seismograms, station by station, of those that record in the shot."""
+        """Return the seismograms of recording stations, station by station."""
         components = self._rotated()
         azimuths = self._azimuths(list(components))
         prefix = _band(1.0 / self.interval) + _INSTRUMENTS.get(self.quantity, _SYNTHETIC)
@@ -238,7 +238,7 @@ class Recording:
                 )  # fmt: skip
 
     def _rotated(self) -> dict[str, np.ndarray]:
-        """Return component -> (receiver, time) of what is along the axes, z up."""
+        """Return component -> (receiver, time) of components along the axes, z up."""
         along = {a: self.traces.values_of(n, self.index) for a, n in self.components.items()}
         if "" in along:
             return {_HYDROPHONE: along[""]}

@@ -1,1 +1,1 @@
-"""Results on disk: one HDF5 file per run, its writer, its reader and its provenance."""
+"""Results on disk: an HDF5 file per run, its writer, its reader and its provenance."""

@@ -1,8 +1,8 @@
 """Side files for ParaView, which say where the numbers of a results file are.
 
-Each series of snapshots, and each set of maps, is one file beside the results. Fields and times
-stay in the results file. Depth is down on the screen: z points up in these files, from minus the z
-of the grid. An axis that was cut has the one coordinate of its plane.
+Each series of snapshots, and each set of maps, is a file beside the results. Fields and times stay
+in the results file. Depth is down on the screen: z points up in these files, from minus the z of
+the grid. An axis that was cut has the single coordinate of its plane.
 
 VTKHDF (https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format/) is read by ParaView
 from 5.13 on, and by VTK. XDMF is read by older ones, too, and by VisIt; over topography it has the
@@ -91,7 +91,7 @@ def _vtkhdf(results: str, group: str, arrays: SnapshotSeries | MapSet, times: li
         for name in arrays:
             if len(times) > 1:
                 points[name] = h5py.ExternalLink(results, f"/{group}/{name}")
-            else:  # an image without an axis of times, where there is one time
+            else:  # an image without an axis of times, for a single time
                 shape = arrays.shape(name)
                 layout = h5py.VirtualLayout(shape[1:], "float32")
                 layout[...] = h5py.VirtualSource(results, f"{group}/{name}", shape)[0]
@@ -106,7 +106,7 @@ def _coordinates(arrays: SnapshotSeries | MapSet) -> dict[str, np.ndarray]:
 
 
 def _spacing(name: str, axis: str, coordinates: np.ndarray) -> float:
-    """Return the distance of neighbours along an axis, 1 m along one that was cut."""
+    """Return the distance of neighbours along an axis, 1 m along a cut axis."""
     if len(coordinates) == 1:
         return 1.0
     distances = np.abs(np.diff(coordinates))
@@ -164,7 +164,7 @@ def _frame(source: str, arrays: SnapshotSeries | MapSet, index: int, time: float
 
 
 def _points_name(results: str, arrays: SnapshotSeries | MapSet) -> str:
-    """Return the name of the file with the points of arrays of some results."""
+    """Return the name of the file with the points of the results' arrays."""
     return f"{Path(results).stem}-{arrays.name.replace('/', '-')}-points.h5"
 
 

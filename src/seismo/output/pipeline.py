@@ -1,4 +1,4 @@
-"""Asynchronous output: a ring of buffers, a pool of threads that compress, one that writes.
+"""Asynchronous output: a ring of buffers, a pool of threads that compress, a thread that writes.
 
     time loop       device buffer -> copy on its own stream -> ring of (pinned) host memory
     pool            chunk by chunk: round, shuffle, deflate, outside HDF5
@@ -35,7 +35,7 @@ from seismo.scenario.units import with_unit
 
 RING_BYTES = 256 * 2**20  # and at least four of the largest frame
 SMALL_BYTES = 2**16
-MARGIN_BYTES = 4 * 2**20  # of disk, for what HDF5 and the file system keep beside the data
+MARGIN_BYTES = 4 * 2**20  # of disk, for metadata of HDF5 and the file system
 MOST_THREADS = 16
 _ALIGNMENT = 128
 
@@ -46,7 +46,7 @@ def ring_bytes(largest: int, all_together: int) -> int:
 
 
 def packing_bytes(all_together: int) -> int:
-    """Return what the threads that pack take: a chunk, its bytes dealt out, and those deflated."""
+    """Return the memory of packing threads: a chunk, its shuffled and its deflated bytes."""
     return min(_threads() * 3 * LARGEST_CHUNK_BYTES, 3 * all_together)
 
 
@@ -104,7 +104,7 @@ class Ring:
             return 0
         first = self._taken[0][0]
         last = self._taken[-1][1]
-        if last > first:  # free: from the last one to the end, and from the beginning to the first
+        if last > first:  # free: from the last to the end, and from the beginning to the first
             if last + size <= self._memory.size:
                 return last
             last = 0
@@ -128,7 +128,7 @@ class Pipeline:
             backend: where it comes from.
             ring: bytes of the ring (`ring_bytes`).
             reserve: bytes of disk that the end of the run will need.
-            noted: told what the threads do.
+            noted: receives the threads' spans.
         """
         self._writer = writer
         self._backend = backend
@@ -164,7 +164,7 @@ class Pipeline:
             self._raise()
 
     def send(self, array: Any, names: Sequence[str], index: int) -> Copy:
-        """Queue frame `index` of some datasets for writing, from a flat array of the backend."""
+        """Queue frame `index` of datasets for writing, from a flat array of the backend."""
         shape, chunk, dtype = self._writer.frame(names[0])
         memory = self.ring.take(array.size * dtype.itemsize)
         host = memory.view(dtype)

@@ -1,4 +1,4 @@
-"""The reader of results: a results file, opened with one call, described, drawn and exported.
+"""The reader of results: a results file, opened with a call, described, drawn and exported.
 
 Use it as::
 
@@ -40,8 +40,8 @@ class Results(RunResults):
         """Return an ``obspy.Stream`` with components N, E, Z, of all sets, shots and quantities.
 
         Args:
-            receivers: name of one receiver set.
-            shot: name of one shot; others differ in ``trace.stats.seismo.shot``.
+            receivers: name of a receiver set.
+            shot: name of a shot; others differ in ``trace.stats.seismo.shot``.
             quantity: velocity, displacement, acceleration, rotation or pressure.
 
         Raises:
@@ -64,10 +64,10 @@ class Results(RunResults):
         far as acceleration, velocity and displacement are recorded.
 
         Args:
-            receivers: name of one receiver set.
-            shot: name of one shot.
+            receivers: name of a receiver set.
+            shot: name of a shot.
             periods: of SA in s; by default the usual ones that the grid resolves.
-            damping: of SA, as a share of the critical one.
+            damping: of SA, as a share of critical damping.
 
         Raises:
             ScenarioError: nothing of this is recorded, or there is no such set or shot.
@@ -92,7 +92,7 @@ class Results(RunResults):
         """Return a figure of Matplotlib, which notebooks show: "gather", "snapshot", "peaks", ...
 
         Args:
-            kind: one of those that `seismo plot` draws, but for the movie.
+            kind: as for `seismo plot`, except the movie.
             options: of that figure, such as ``shot="shot_003"`` (`seismo.output.figures`).
 
         Raises:

@@ -1,6 +1,6 @@
-"""The writer of results: one HDF5 file, complete or absent.
+"""The writer of results: an HDF5 file, complete or absent.
 
-Data go to partial files in a folder beside the final name (`partial_files`), usually a single one,
+Data go to partial files in a folder beside the final name (`partial_files`), usually a single file,
 which is flushed to disk and renamed at the end; an exception removes the open partial file. The
 layout is a list of functions, called for every new partial file. Each dimension has its coordinate
 attached as an HDF5 dimension scale with units, so that xarray opens each group::
@@ -75,7 +75,7 @@ class ResultsWriter:
             scenario_text: the scenario as the user wrote it.
             resolved: the scenario with every default filled in, as YAML.
             attributes: attributes of the root, such as title, physics, dt.
-            done: the steps after which an earlier run is resumed, None for a new one.
+            done: the steps after which an earlier run is resumed, None for a new run.
 
         Raises:
             ScenarioError: the folder is missing, is not writable, or the name is a folder.
@@ -170,7 +170,7 @@ class ResultsWriter:
                 write_block(self.parts.file[f"model/{name}"], (), array)
 
     def write_sources(self, sources: Sequence[Mapping[str, object]], **units: str) -> None:
-        """Store one row per source; a key becomes a column, nested keys are joined by ``_``.
+        """Store a row per source; a key becomes a column, nested keys are joined by ``_``.
 
         The figures read ``name``, ``type``, ``x``, ``y``, ``z`` (m) and, in a survey, ``shot``:
         the name of the shot of the row. Other columns are stored unchanged, in `units`.
@@ -209,12 +209,12 @@ class ResultsWriter:
         dtype: str | np.dtype = "float32",
         facts: Mapping[str, object] | None = None,
     ) -> None:
-        """Create the datasets of one receiver set's seismograms.
+        """Create the datasets of a receiver set's seismograms.
 
         Args:
             set_name: name of the set.
             shots: names of the shots.
-            codes: receiver codes, NET.STA.LOC where there is one.
+            codes: receiver codes, NET.STA.LOC if any.
             positions: name -> (receiver), or (shot, receiver) of receivers that move; x, y, z in m
                 as used, others in degrees.
             requested: the same as given in the scenario.
@@ -287,7 +287,7 @@ class ResultsWriter:
         )
 
     def write(self, name: str, index: int, array: np.ndarray) -> None:
-        """Store one frame of a dataset, such as the traces (receiver, time) of one shot."""
+        """Store a frame of a dataset, such as the traces (receiver, time) of a shot."""
         self.pack(name, index, array)()
 
     def pack(self, name: str, index: int, array: np.ndarray) -> Callable[[], None]:
@@ -313,7 +313,7 @@ class ResultsWriter:
         return store
 
     def frame(self, name: str) -> Frame:
-        """Return the shape, the chunk and the type of one frame of a dataset."""
+        """Return the shape, the chunk and the type of a frame of a dataset."""
         return self._layout.frames[name]
 
     def store(self, name: str, corner: tuple[int, ...], data: bytes, peak: float) -> None:

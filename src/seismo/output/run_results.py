@@ -180,7 +180,7 @@ class RunResults:
         )
 
     def close(self) -> None:
-        """Close the file; what has been read stays valid."""
+        """Close the file; arrays read before stay valid."""
         self._file.close()
 
     @cached_property
@@ -201,7 +201,7 @@ class RunResults:
 
     @property
     def message(self) -> str:
-        """What went wrong in a run that is not complete, and what was kept of it."""
+        """The error of an incomplete run, and its kept part."""
         return text_attribute(self._file, "message")
 
     @property
@@ -233,7 +233,7 @@ class RunResults:
 
     @property
     def event(self) -> dict[str, Any]:
-        """The event of the scenario: time (UTC, ISO 8601), at (s), id, name; empty without one."""
+        """The event of the scenario: time (UTC, ISO 8601), at (s), id, name; empty if none."""
         return self.section("event")
 
     @property
@@ -269,8 +269,11 @@ class RunResults:
         by_name: dict[str, SnapshotSeries] = {}
         for name, group in self._groups("snapshots"):
             shots = list(children(group, h5py.Group))
-            groups = {f"{name}/{shot}": one for shot, one in shots} or {name: group}
-            by_name |= {key: SnapshotSeries(one, key, self.ground) for key, one in groups.items()}
+            groups = {f"{name}/{shot}": shot_group for shot, shot_group in shots} or {name: group}
+            by_name |= {
+                key: SnapshotSeries(series_group, key, self.ground)
+                for key, series_group in groups.items()
+            }
         return NamedItems("snapshots", by_name)
 
     @cached_property
@@ -302,7 +305,7 @@ class RunResults:
 
     @cached_property
     def sources(self) -> list[dict[str, Any]]:
-        """The sources, one dictionary each (name, type, x, y, z in m, shot ...)."""
+        """The sources, a dictionary each (name, type, x, y, z in m, shot ...)."""
         table = NamedArrays(self._group("sources"), "sources")
         columns = {name: table.column(name) for name in table.columns}
         count = min((len(c) for c in columns.values() if c is not None), default=0)
@@ -319,11 +322,11 @@ class RunResults:
         return list(dict.fromkeys(chain(*shot_names)))
 
     def sources_of(self, shot: str | None) -> list[dict[str, Any]]:
-        """Return the sources that fire in one shot (None: all of them)."""
+        """Return the sources that fire in a shot (None: all of them)."""
         return [s for s in self.sources if shot is None or s.get("shot", shot) == shot]
 
     def verify(self, without: Collection[str] = ()) -> int:
-        """Read all there is, but for some groups, through the checksums; count the numbers.
+        """Read all datasets, except skipped groups, through the checksums; count the numbers.
 
         The traces are held to their hash too.
 

@@ -3,8 +3,8 @@
     field -> cut, decimated, as float32, rounded if asked -> buffer on the device -> pipeline
 
 A snapshot at t = n dt is taken after n steps. Fields on whole steps (stress, pressure) stand there;
-velocities, which stand half a step later, are the mean of those at (n - 1/2) dt and (n + 1/2) dt:
-the first half waits in the buffer for one step. For a motion of angular frequency w the mean is
+velocities, which stand half a step later, are the mean of the values at (n - 1/2) dt and (n + 1/2)
+dt: the first half waits in the buffer for one step. For a motion of angular frequency w the mean is
 cos(w dt / 2) of the true value. In space nothing is interpolated (`half_cell` in the results).
 """
 
@@ -25,7 +25,7 @@ from seismo.solver.sampling.output_sets import MANTISSA_BITS, Series
 
 
 class _SnapshotBuffer:
-    """One component of one series: its buffer on the device and the launches that fill it."""
+    """A component of a series: its buffer on the device and the launches that fill it."""
 
     def __init__(self, series: Series, component: Component, reader: FieldSampler) -> None:
         self.series = series
@@ -48,7 +48,7 @@ class _SnapshotBuffer:
         self._rounding = list(_rounding(reader, self.buffer, series.bits))
 
     def begin(self, parity: int) -> None:
-        """Read the field; of one that stands later half of it."""
+        """Read the field; of velocities, half a step later, half of it."""
         if self._copy is not None:
             self._copy.hold()
         self.reader.wait_for_all()
@@ -61,7 +61,7 @@ class _SnapshotBuffer:
             launch()
 
     def hand_over(self, pipeline: Pipeline | NullWriter, names: list[str], step: int) -> None:
-        """Send what has been read on its way to the datasets of some shots."""
+        """Send the frame to the datasets of shots."""
         for launch in self._rounding:
             launch()
         self.reader.wait_for_all()
@@ -79,7 +79,7 @@ def _rounding(reader: FieldSampler, buffer: Any, bits: int) -> Any:
 
 
 def masks(bits: int) -> tuple[np.uint32, np.uint32, np.uint32]:
-    """Return what `shorten` needs to keep so many bits, fewer than all: half, kept, special."""
+    """Return the masks of `shorten` for so many bits, fewer than all: half, kept, special."""
     last = np.uint32(1 << (MANTISSA_BITS - bits))
     return last >> np.uint32(1), ~(last - np.uint32(1)), np.uint32(0x7F800000)
 
@@ -106,7 +106,7 @@ class SnapshotRecorder:
         ]
 
     def state(self) -> dict[str, CheckpointArray]:
-        """Return what has to survive between two steps: first halves of what stands later."""
+        """Return the state between two steps: first halves of velocities."""
         half_step_buffers = [
             snapshot_buffer
             for snapshot_buffer in self._buffers
@@ -124,7 +124,7 @@ class SnapshotRecorder:
     def take(
         self, step: int, parity: int, pipeline: Pipeline | NullWriter, shots: list[str]
     ) -> None:
-        """Take what is due after a step of some parity, for these shots."""
+        """Take the snapshots due after a step of this parity, for these shots."""
         for snapshot_buffer in self._buffers:
             order = snapshot_buffer.series.order
             half_step = snapshot_buffer.component.late

@@ -197,8 +197,8 @@ def _lack(folder: Path) -> str:
 def remove_later(folder: Path, than: Path) -> None:
     """Remove the checkpoints of a run, of all ranks, that are later than a given checkpoint.
 
-    A run that goes on from the checkpoint before drops the results that a damaged one needs:
-    whether or not it can be read again, it must not be taken.
+    A run that goes on from the checkpoint before drops the results that the damaged checkpoint
+    needs: whether or not it can be read again, it must not be taken.
     """
     for rank_folder in (folder, *folder.glob("rank-*")):
         for path in checkpoint.checkpoint_files(rank_folder):

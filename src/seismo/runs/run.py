@@ -88,9 +88,9 @@ def run(
     Args:
         scenario: a scenario, the same as nested dicts, or the path of its YAML file.
         output: the results file. Left out: `output.path` of the scenario (beginning at the
-            scenario's folder), else its name with .h5 in the current folder, older results of
-            which are replaced; a scenario that is no file, or was changed since it was read, goes
-            to a temporary one that lives as long as the returned object.
+            scenario's folder), else its name with .h5 in the current folder, older results of which
+            are replaced; a scenario that is no file, or was changed since it was read, goes to a
+            temporary file that lives as long as the returned object.
         progress: called with a `seismo.runs.progress.Progress` a few times a second; None
             for a bar in a notebook, and nothing elsewhere.
         backend: "auto" (a GPU if there is any and no threads are asked for, else the CPU, which

@@ -1,4 +1,4 @@
-"""The scenario: one YAML file, checked once, then plain data in SI.
+"""The scenario: a YAML file, checked once, then plain data in SI.
 
 ``load`` and ``parse`` read YAML strictly, ``from_dict`` and ``load`` take its keys from Python too.
 All three report every mistake at once with its line, key, value and remedy. The names here are

@@ -247,7 +247,7 @@ def combination(draft: Draft) -> Mistakes:
 
 
 def options(draft: Draft) -> Mistakes:
-    """Check that options are those of the wave equation."""
+    """Check that the wave equation has the options."""
     equation = draft.equation
     if equation is None:
         return
@@ -257,7 +257,7 @@ def options(draft: Draft) -> Mistakes:
 
 
 def heights(draft: Draft) -> Mistakes:
-    """Check that positions have one of z and depth; over topography receivers need none."""
+    """Check that positions have either z or depth; over topography receivers need neither."""
     for path, position in _with_heights(draft):
         on_earth = isinstance(position, GeographicPosition)
         if on_earth and position.depth_from is not None and position.depth is None:
@@ -277,7 +277,7 @@ def heights(draft: Draft) -> Mistakes:
 
 
 def _with_heights(draft: Draft) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield what has z or depth: positions, and receivers on a grid of their own."""
+    """Yield positions, and receivers on a grid of their own, which have z or depth."""
     for path, position in positions(draft):
         if isinstance(position, Position | GeographicPosition):
             yield path, position
@@ -304,5 +304,5 @@ def lines(draft: Draft) -> Mistakes:
 
 
 def _kind(position: Any) -> str:
-    """Return by what key a position has its height."""
+    """Return the key of a position's height."""
     return next((key for key in ("z", "depth") if getattr(position, key) is not None), "")

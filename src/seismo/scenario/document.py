@@ -80,7 +80,7 @@ _OWN_RULES = (
 
 @cache
 def _rules() -> tuple[Callable[[Draft], Mistakes], ...]:
-    """Return all rules: those of features come behind the rules of the scenario that they name."""
+    """Return all rules: rules of features come behind the rules of the scenario that they name."""
     added = [rules for feature in giving("rules") for rules in feature["rules"].items()]
     behind: dict[str, list[Any]] = {}
     for name, rules in added:
@@ -101,7 +101,7 @@ def _options(equation: Equation) -> dict[str, tuple[Any, Any]]:
 @with_keys(EQUATIONS.values(), _options)
 @with_added([feature["key"] for feature in giving("key")])
 class Scenario(ScenarioSection):
-    """Everything a run is: the earth, the waves, their sources and what is recorded; all in SI."""
+    """All inputs of a run: the earth, the waves, sources and receivers; all in SI."""
 
     title: Text = Field("", description="a line for figures and results")
     physics: Literal[PHYSICS] = Field(description="the wave equation")  # type: ignore[valid-type]
@@ -189,7 +189,7 @@ class Scenario(ScenarioSection):
 
     @property
     def arithmetic(self) -> str:
-        """The number type in which is computed, and kept what is no field."""
+        """The number type of arithmetic, and of storage except fields."""
         return "float32" if self.in_16_bits else self.precision
 
     @property
@@ -198,7 +198,7 @@ class Scenario(ScenarioSection):
         return self.precision == "float16"
 
     def __eq__(self, other: object) -> bool:
-        """Compare what is simulated; the file it came from does not count."""
+        """Compare the simulations; the file of origin does not count."""
         if not isinstance(other, Scenario):
             return NotImplemented
         return self.__dict__ == other.__dict__
@@ -233,7 +233,7 @@ class Scenario(ScenarioSection):
 
     @property
     def equation(self) -> Equation:
-        """Return the wave equation: of the physics, the one that takes what the model gives."""
+        """Return the wave equation of the physics that takes the model's parameters."""
         return equation_for(self.physics, self.dimensions, self._required)
 
     @property
@@ -253,7 +253,7 @@ class Scenario(ScenarioSection):
 
     @property
     def text(self) -> str:
-        """Return the YAML as it was written, or the resolved one where there was none."""
+        """Return the YAML as it was written, or the resolved YAML where there was none."""
         return self._document.text or self.to_yaml()
 
     def resolve(self, path: str) -> pathlib.Path:
@@ -292,7 +292,7 @@ class Scenario(ScenarioSection):
         return f"{error_messages.key_path(path)}{location and f' ({location})'}"
 
     def mistake(self, *path: str | int, problem: str) -> ScenarioError:
-        """Return the error of one `problem` at `path`, with its place and its value as written."""
+        """Return the error of a `problem` at `path`, with its place and its value as written."""
         return error_messages.scenario_error(self._source(), [Mistake(path, problem)])
 
     def changed(self, changes: Mapping[str, Any]) -> Scenario:
@@ -320,7 +320,7 @@ class Scenario(ScenarioSection):
         """Return this scenario as it was checked, or another where a copy was altered since.
 
         Raises:
-            ScenarioError: with every mistake of an altered one.
+            ScenarioError: with every mistake of an altered scenario.
         """
         data = plain(self)
         return self if data == self._checked else check(Document("", data=data), self.base)

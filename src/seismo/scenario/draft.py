@@ -23,7 +23,7 @@ _ROUNDING = 1e-9  # of the extent: a position typed in km may miss the face by i
 
 @dataclass(frozen=True)
 class Draft:
-    """The parts of a scenario that could be read; None stands for one that could not.
+    """The readable parts of a scenario; None for an unreadable part.
 
     Entries of model, sources, receivers and of the lists of output are None where they could not be
     read.

@@ -58,7 +58,7 @@ class DepthPart(ScenarioSection):
 
 
 class ChangingPart(ScenarioSection):
-    """A part that gives one property at least, and keeps those that it leaves out."""
+    """A part that gives at least one property, and keeps all others."""
 
     @model_validator(mode="after")
     def _changes_something(self) -> ChangingPart:
@@ -85,7 +85,7 @@ Axes = Literal[
 
 
 class FileOrigin(ScenarioSection):
-    """Coordinates of the first point of a gridded file; those left out are the grid's."""
+    """Coordinates of the first point of a gridded file; by default the grid's."""
 
     x: Length | None = Field(None, description="smallest x")
     y: Length | None = Field(None, description="smallest y (3-D only)")
@@ -116,7 +116,7 @@ def same_on_all_axes(kind: Any, value: Any, check: ValidatorFunctionWrapHandler)
 
 
 class FileSpacing(AlongAxes):
-    """Spacing of the points of a gridded file; those left out are the grid's."""
+    """Spacing of the points of a gridded file; by default the grid's."""
 
     x: PositiveLength | None = Field(None, description="along x")
     y: PositiveLength | None = Field(None, description="along y (3-D only)")
@@ -140,11 +140,11 @@ def format_of(file: Any) -> str:
 
 
 class GriddedFile(ScenarioSection):
-    """A file with one property on a regular grid, which is resampled to the grid of the run.
+    """A file with a property on a regular grid, which is resampled to the grid of the run.
 
     Values are interpolated linearly, except between a fluid (vs = 0) and a solid, and between a
     quality factor and inf, where the value of the closest point is used. `theta` and `phi` are
-    interpolated as an axis: between tilts of 89 and -89 degrees lies 90; one part gives both.
+    interpolated as an axis: between tilts of 89 and -89 degrees lies 90; the same part gives both.
     """
 
     path: FilePath = Field(description="the file, relative to the scenario's folder")
@@ -264,7 +264,7 @@ def _variable(parameter: Parameter) -> Keys:
 
 @with_parameters(_variable)
 class VolumePart(GriddedPart):
-    """Several properties from one file, taken at the place of every point of the grid.
+    """Several properties from a file, taken at the place of every point of the grid.
 
     Files with longitudes and latitudes, or with a `crs`, need the section `geographic`.
     """
@@ -342,7 +342,7 @@ CORRELATION = WrapValidator(partial(same_on_all_axes, CorrelationLengths))
 
 
 class PerturbedProperties(ScenarioSection):
-    """How much of the random medium each property takes; all follow one and the same."""
+    """The share of the random medium in each property; all follow the same realisation."""
 
     vp: Number = Field(0.0, description="factor of vp: 1 is the standard deviation of `std`")
     vs: Number = Field(0.0, description="factor of vs")
@@ -357,8 +357,8 @@ def _factors(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
 class RandomPart(ScenarioSection):
     """Random perturbations of the parts before it, relative to their values.
 
-    They have one covariance everywhere, that of von Karman's law, and are drawn on the whole grid
-    from a seed: the same for any cut of the grid, backend and number of processes.
+    They have von Karman's covariance everywhere, and are drawn on the whole grid from a seed: the
+    same for any cut of the grid, backend and number of processes.
     """
 
     type: Literal["random"]

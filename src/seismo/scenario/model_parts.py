@@ -58,7 +58,7 @@ from seismo.scenario.units import NOT_A_NUMBER
 
 @dataclass(frozen=True)
 class OneForBoth:
-    """Annotation of a section with top and bottom: one value of a type is that of both."""
+    """Annotation of a section with top and bottom: a single value holds for both."""
 
     value_type: Any
 
@@ -81,7 +81,7 @@ class OneForBoth:
         return check({"top": number, "bottom": number})
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        """Accept the value, and what it annotates."""
+        """Accept the value, and the annotated type."""
         return core_schema.no_info_wrap_validator_function(self._both, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
@@ -171,7 +171,7 @@ class UniformPart(ScenarioSection):
 @with_parameters(_gradient)
 @with_parameters(partial(_value, where=" at the top"))
 class Layer(ScenarioSection):
-    """One layer, from its top down to the top of the next; the first one reaches up, too."""
+    """A layer, from its top down to the top of the next; the first reaches up, too."""
 
     top: Length = Field(description="depth z of the layer's top")
 
@@ -201,7 +201,7 @@ class GradientPart(DepthPart):
 class TablePart(DepthPart):
     """A 1-D model as rows of depth, vp, vs, rho and, in media that attenuate, qp and qs.
 
-    Two rows of one depth make a discontinuity.
+    Two rows of equal depth make a discontinuity.
     """
 
     type: Literal["table"]
@@ -235,7 +235,7 @@ class TablePart(DepthPart):
 
     @property
     def quality_factors(self) -> set[str]:
-        """Return those of qp and qs by which it attenuates."""
+        """Return which of qp and qs attenuate."""
         names = [parameter.name for parameter in QUALITY_COLUMNS]
         if self.rows is None:
             return set(names) if self.attenuates else set()
@@ -275,7 +275,7 @@ class SpherePart(ChangingPart):
 class InterfacePart(ChangingPart):
     """All beneath an interface that dips or bends; several, listed downwards, make such layers.
 
-    Where a lower one rises above an upper one, the layer between them pinches out.
+    Where a lower interface rises above an upper, the layer between them pinches out.
     """
 
     type: Literal["interface"]
@@ -364,7 +364,7 @@ def given_in(section: Any) -> set[str]:
 
 
 def named_parameters(model: Iterable[Any]) -> set[str]:
-    """Return the parameters that some part gives, whatever their values are."""
+    """Return the parameters that any part gives, whatever their values."""
     names: set[str] = set()
     for model_part in model:
         # A table has columns of both quality factors, or of none.
@@ -374,7 +374,7 @@ def named_parameters(model: Iterable[Any]) -> set[str]:
 
 
 def given_parameters(model: Iterable[Any]) -> set[str]:
-    """Return the parameters that some part gives, other than the default of those that have one."""
+    """Return the parameters that any part gives a value other than the default."""
     own_names: set[str] = set()
     for model_part in model:
         own_names |= getattr(model_part, "quality_factors", set())

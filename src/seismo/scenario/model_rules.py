@@ -41,7 +41,7 @@ _WHOLE_GRID = ("uniform", "layers", "gradient", "table", "file", "array", "volum
 
 
 def rocks(draft: Draft) -> Mistakes:
-    """Check that each part gives one rock, in one way."""
+    """Check that each part gives a single rock, by one set of parameters."""
     felt = parameters_of_physics(draft.physics)
     for path, section in rock_sections(draft.model or ()):
         mistake = rock_parameters.mistake(given_in(section), draft.dimensions)
@@ -56,7 +56,7 @@ def rocks(draft: Draft) -> Mistakes:
 
 
 def gridded_angles(draft: Draft) -> Mistakes:
-    """Check that angles of files and arrays are those of rock with planes of symmetry."""
+    """Check that angles of files and arrays belong to rock with planes of symmetry."""
     model = [model_part for model_part in draft.model or () if model_part is not None]
     couplings = (given_parameters(model) & CONSTANTS.keys()) - set(rock_parameters.ORTHORHOMBIC)
     for path, section in rock_sections(draft.model or ()):

@@ -34,7 +34,7 @@ SPELLINGS = {"m s-1": "m/s", "m.s-1": "m/s", "km s-1": "km/s", "km.s-1": "km/s",
 
 
 class PythonArray(ScenarioSection):
-    """An array from Python (of NumPy's or xarray's); as text, what it is known by.
+    """An array from Python (of NumPy's or xarray's); as text, its identity.
 
     The labels of an xarray.DataArray (axes, coordinates, units) are kept with it.
     """
@@ -82,11 +82,11 @@ class PythonArray(ScenarioSection):
         return section
 
     def __eq__(self, other: object) -> bool:
-        """Compare what the arrays are known by."""
+        """Compare the arrays' identities."""
         return isinstance(other, PythonArray) and self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
-        """Return a hash of what it is known by."""
+        """Return a hash of its identity."""
         return hash(tuple(self.__dict__.values()))
 
     def __str__(self) -> str:
@@ -123,7 +123,7 @@ def _digest(samples: np.ndarray) -> str:
 
 
 def _labelled(value: Any) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return the values of an array in the machine's byte order, and what its labels say.
+    """Return the values of an array in the machine's byte order, and the facts of its labels.
 
     Axes of a single point are left out, and axes along which coordinates fall turned round.
 

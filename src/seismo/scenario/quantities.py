@@ -49,7 +49,7 @@ class OrAuto:
     words = AUTO
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        """Accept the word, and what it annotates."""
+        """Accept the word, and the annotated type."""
         inner = handler(source)
         written = core_schema.wrap_serializer_function_ser_schema(self._checked, schema=inner)
         return core_schema.no_info_wrap_validator_function(
@@ -86,11 +86,11 @@ class AutoOrCount(Described):
 
     @property
     def allowed(self) -> str:
-        """Describe what may stand there."""
+        """Describe the allowed values."""
         if self.choices:
             return f"auto, or one of {', '.join(map(str, self.choices))}"
-        what = f"a list of {self.length} whole numbers" if self.length else "a whole number"
-        return f"auto, or {what}, at least 1"
+        plain = f"a list of {self.length} whole numbers" if self.length else "a whole number"
+        return f"auto, or {plain}, at least 1"
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         """Accept the word and whole numbers, no texts that look like them."""
@@ -119,7 +119,7 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 1
 
 
-TAG = "|"  # starts the name of a union's branch, so that no key can be taken for one
+TAG = "|"  # starts the name of a union's branch, so that no key can be mistaken for it
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class ScenarioSection(BaseModel):
     )
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse to change what was checked."""
+        """Refuse to change checked data."""
         if not name.startswith("_"):
             raise ScenarioError(
                 f"{name}: a scenario stays as it was checked; make another, such as "
@@ -302,7 +302,7 @@ ONE_LENGTH = Shorthand("a number in m, above 0")
 
 
 def or_one_length(schema: dict[str, Any]) -> None:
-    """Extend the JSON schema: one length may be given for all axes."""
+    """Extend the JSON schema: a single length may serve all axes."""
     number = {"type": "number", "exclusiveMinimum": 0}
     text = {"type": "string", "pattern": r"^\s*[-+]?[0-9.]", "examples": ["10 m"]}
     others = schema.pop("anyOf", None) or [{"$ref": schema.pop("$ref")}]
@@ -377,7 +377,7 @@ def value_of(parameter: Parameter) -> Any:
 
 
 def gradient_of(parameter: Parameter) -> Any:
-    """Return the type of what a parameter changes by per metre."""
+    """Return the type of a parameter's gradient."""
     return Annotated[float, Quantity(units.per_metre(units.DIMENSIONS[parameter.unit]))]
 
 

@@ -30,7 +30,7 @@ down. *required* keys have no default; *optional* ones may be left out. Unknown 
 
 @dataclass(frozen=True)
 class ReferenceSection:
-    """The keys of one part of a scenario: its path, such as `sources[]`, its title and model."""
+    """The keys of a part of a scenario: its path, such as `sources[]`, its title and model."""
 
     path: str
     title: str
@@ -42,13 +42,13 @@ class ReferenceSection:
         return {_plain(f"{self.path}.{name}"): name for name in self.model.model_fields}
 
     def line(self, name: str) -> str:
-        """Format what one of its keys may be as a paragraph of Markdown."""
+        """Format the description of a key as a paragraph of Markdown."""
         field = self.model.model_fields[self.names[name]]
         cells = (_value(field), _default(field), _cell(field.description or ""))
         return f"`{name}`: {'; '.join(filter(None, cells))}\n"
 
     def table(self, names: Iterable[str]) -> str:
-        """Write it as Markdown, with some of its keys."""
+        """Write it as Markdown, with a selection of its keys."""
         lines = [f"## {self.title}", "", " ".join((self.model.__doc__ or "").split()), ""]
         lines += ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
         fields = {name: self.model.model_fields[name] for name in names}
@@ -65,7 +65,7 @@ def reference() -> str:
 
 
 def reference_of(key: str) -> str:
-    """Return the reference of one key, such as `sources` or `time.step`, and of all below it.
+    """Return the reference of a key, such as `sources` or `time.step`, and of all below it.
 
     Raises:
         ScenarioError: there is no such key.
@@ -85,12 +85,12 @@ def reference_of(key: str) -> str:
 
 
 def _plain(path: str) -> str:
-    """Leave out which one of a list: `sources` for `sources[]` and `sources[0]`."""
+    """Leave out the number in a list: `sources` for `sources[]` and `sources[0]`."""
     return re.sub(r"\[\d*\]", "", path).removeprefix(".")
 
 
 def _tables(sections: Iterable[ReferenceSection], only: str = "") -> list[str]:
-    """Write sections, or one key of them; those that read alike once."""
+    """Write sections, or a key of them; equal sections once."""
     tables = (s.table([s.names[only]] if only else s.model.model_fields) for s in sections)
     return list(dict.fromkeys(tables))
 

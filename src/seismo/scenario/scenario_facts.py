@@ -22,7 +22,7 @@ def named_files(scenario: Scenario) -> list[tuple[KeyPath, str]]:
 
 
 def missing_files(scenario: Scenario, excluded_section: str) -> Iterator[ScenarioError]:
-    """Yield a mistake for each file that is not there, of all sections but an excluded one."""
+    """Yield a mistake for each file that is not there, of all sections but an excluded section."""
     for key, name in named_files(scenario):
         if key[0] != excluded_section and (problem := no_file(scenario.resolve(name))):
             yield scenario.mistake(*key, problem=problem)
@@ -43,7 +43,7 @@ _KEPT = 4  # scenarios of each function
 def remembered(
     is_same: Callable[[Scenario, Scenario], bool] = is_,
 ) -> Callable[[Callable[[Scenario], T]], Callable[[Scenario], T]]:
-    """Let a function remember what it has found of the last scenarios.
+    """Cache a function's results for the last scenarios.
 
     Args:
         is_same: whether its results for two scenarios are the same.

@@ -1,9 +1,9 @@
 """Strict YAML: a scenario is data, so nothing in it may be ambiguous, hidden or executable.
 
 Ordinary YAML readers turn ``1e3`` into a text, ``017`` into 15, ``1:30`` into 90 and ``no`` into
-False, keep the last of two equal keys without a word, and expand aliases without bound. This one
-walks the parser's events first (no tags, anchors, second documents; bounded size and depth), then
-builds plain data by the rules of YAML 1.2 and remembers the line and column of every key.
+False, keep the last of two equal keys without a word, and expand aliases without bound. This parser
+walks the events first (no tags, anchors, second documents; bounded size and depth), then builds
+plain data by the rules of YAML 1.2 and remembers the line and column of every key.
 
 Ordinary writers leave a text such as ``1e3`` unquoted, because their own rules take it for a text;
 `to_text` quotes every text that is not an evident word, so that the reader reads it back equal.
@@ -223,7 +223,7 @@ def _line_column(node: Any) -> LineColumn:
 
 
 def tight(text: str) -> str:
-    """Describe what to write for a key and its value without a space between."""
+    """Describe the remedy for a key and its value without a space between."""
     if match := _TIGHT.match(text):
         return f"put a space behind the colon: '{match[1]}: {match[2].strip()}'"
     return f"put a space behind the dash: '- {text[1:]}'" if _TIGHT_ITEM.match(text) else ""

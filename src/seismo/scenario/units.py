@@ -35,7 +35,7 @@ class _UnknownUnitError(UnitError):
 class Dimension:
     """A physical dimension, its SI symbol and the units a message offers.
 
-    With `per_metre` a 2-D run, of which an amount is per metre of y, has one metre less.
+    With `per_metre` a 2-D run, of which an amount is per metre of y, has one factor of metre less.
     """
 
     name: str
@@ -228,7 +228,7 @@ def _hint(unit: str, dimension: Dimension) -> str:
 
 
 def _corrections(word: str) -> list[str]:
-    """Guess what an unknown name may stand for, the likeliest first: ``Nm`` is ``N m``."""
+    """List the likely meanings of an unknown name, the likeliest first: ``Nm`` is ``N m``."""
     unit = _by_lower(word)
     halves = [(_by_lower(word[:k]), _by_lower(word[k:])) for k in range(1, len(word))]
     split = [f"{a}{by}{b}" for a, b in halves if a and b for by in " /"]

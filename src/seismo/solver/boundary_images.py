@@ -142,8 +142,8 @@ def image(
 ) -> list[Launch]:
     """Bind the filling of a field outside a face; without a field, of a coefficient.
 
-    Half-point fields on a mirror's far face have one point beyond the last node's, which is an
-    image too.
+    Half-point fields on a mirror's far face have a point beyond the last node's, which is an image
+    too.
     """
     a = AXES.index(face.axis)
     axis = face.axis
@@ -167,7 +167,7 @@ def image(
         steps = (1, 1)
         # Faces across y and z: whole rows along x, halo included.
         length = subdomain.owned.shape[0] + 2 * subdomain.halo
-        if axis == "x":  # one line across the face holds all layers
+        if axis == "x":  # a line across the face holds all layers
             steps = (_step(to), _step(source_layers))
             length = len(to)
             to = to[:1]

@@ -1,6 +1,6 @@
 """Choice of the closure of a free surface, by the media, sources and receivers among its rows.
 
-In one solid it is fitted, to forces or to moments; where one contact lies among the rows of an
+In a single solid it is fitted, to forces or to moments; where a contact lies among the rows of an
 earth that varies with depth only, and all sources and receivers stand on the surface or below the
 rows, it is fitted to a contact so deep; elsewhere it is plain (`seismo.grid.surface_closure`).
 """
@@ -54,8 +54,8 @@ from seismo.solver.interpolation.traction_free_slopes import (
 # moments, six cells deep 0.7, 0.3 and 1.3, 0.6 %; of vertical forces 1.8 and 1.0 % with the former,
 # 2.5 and 0.7 % with the other.
 SIDEWAYS_LAST = 6.0
-# A vertical force errs by so much of what a moment does, down to this depth in cells: 4.25, 4.5, 5
-# cells deep in 2-D 0.48, 0.16, 0.09 % at 7 points, and half as much as others do further down.
+# A vertical force errs by this share of a moment's error, down to this depth in cells, and by half
+# as much as others further down.
 VERTICAL = 0.7
 VERTICAL_LAST = 4.4
 VERTICAL_BELOW = 0.5
@@ -68,8 +68,8 @@ WEIGHTED_SIDEWAYS = 0.38
 WEIGHTED_SHEAR = 4.2
 WEIGHTED_BELOW = 0.33
 NEXT_TO_SURFACE = 1.75  # cells
-# Relative change of a modulus or density within half a cell from which on the rows of a surface are
-# not of one medium. Manufactured solutions of 8 to 16 points per wavelength in media that vary
+# Relative change of a modulus or density within half a cell from which on the rows of a surface
+# hold several media. Manufactured solutions of 8 to 16 points per wavelength in media that vary
 # smoothly, but by 1 to 4 % there, have 10 to 40 times the error with fitted rows.
 GRADIENT = 0.005
 # A layer that ends among the rows, so many cells deep, wants a plain closure of less power: 1 where
@@ -86,7 +86,7 @@ SOFTER = 2.0
 # 0.6 and 1.2, 1.1 and 0.2, 0.8 and 0.5 %; 1200/600 on 1300/650, 16, 23, 40 m 0.2 and 3.2, 0.3 and
 # 0.8, 0.5 and 0.8 %. What acts or is read among the rows errs by 1.2 to 28 instead of 1 to 5 %.
 # Beyond SOFTEST waves in layers of 800/250 m/s grew in absorbing layers with either rows, before
-# these damped what such ground guides (`seismo.features.guided_waves.guides`).
+# these damped waves guided by such ground (`seismo.features.guided_waves.guides`).
 MUCH_SOFTER = 4.0
 DEEP = 2.0
 SOFTEST = 20.0
@@ -118,7 +118,7 @@ class FreeSurface(NamedTuple):
     Attributes:
         rows: half points below it and above the shallowest contact, of half points that a reading
             of vz uses; 0 without vz.
-        even_rows: cells below it that are of one solid (`GRADIENT`), as far as fits ask for.
+        even_rows: cells of a single solid below it (`GRADIENT`), as far as fits need.
         sources: among the rows, and below them.
         power: that a plain closure is best exact for.
         contact: depth in cells of the contact that the rows may be fitted to, else infinite.
@@ -199,7 +199,7 @@ def free_surface(
 
 
 def _shallow(sources: Sequence[tuple[Any, float]], even_rows: float) -> SurfaceSources:
-    """Return the sources as a surface sees them, by depths in cells and rows of one solid."""
+    """Return the sources as a surface sees them, by depths in cells and rows of a single solid."""
     first, last = MOMENT_ROWS
     reach = deepest(even_rows)
     forces = [(s, z) for s, z in sources if s.kind == "force"]

@@ -143,7 +143,7 @@ class Discretization:
         groups: the receiver sets.
         batch: shots that advance together.
         field_damping: of fields in absorbing layers, whose medium guides waves that grow there.
-        grids: that stand side by side, each with some of these shots, on as many of the ranks.
+        grids: side by side, each with a share of the shots, on as many of the ranks.
         facts: that features give.
         interface: where the grid meets another of another spacing, or None.
         subdivision: cells in a cell of the coarsest grid, along an axis.

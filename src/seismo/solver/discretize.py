@@ -86,10 +86,10 @@ def discretize(
 
 
 def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> Discretization:
-    """Discretize a run over some ground on a grid of it, of all shots or a share."""
+    """Discretize a run over its ground on a grid of it, for all shots or a share."""
     scenario = level.scenario
     grid = level.grid
-    # All of the region with one spacing, which models, sources and receivers refer to.
+    # All of the region with a single spacing, which models, sources and receivers refer to.
     region = grid if level.interface is None else make_grid(run)
     relaxation = next((fit(scenario) for fit in acting("relaxation", scenario)), None)
     # Below a plane where two grids meet rows are flat.

@@ -174,9 +174,8 @@ class Fields:
     ) -> None:
         """Copy the model's arrays, each (z, y, x) with halo along y and z, owned points along x.
 
-        An axis may have one value for all points, or `spread` makes such an array of what is given.
-        Beyond the ends of x the values are continued; function `fill` sets what else lies outside
-        the grid.
+        An axis may have a single value for all points, or `spread` expands the values given. Beyond
+        the ends of x the values are continued; function `fill` sets all else outside the grid.
         """
         # Those of which little is kept come first, while there is room for all of them.
         for name in sorted(padded, key=self.size_of):
@@ -289,7 +288,7 @@ class RankFields:
         backend: where they are.
         fields: of its subdomains.
         shots: that advance together, on all ranks.
-        ranks: that have some of the points each.
+        ranks: that have a share of the points each.
     """
 
     backend: Backend

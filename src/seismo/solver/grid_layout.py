@@ -47,7 +47,7 @@ class GridInterface:
 
 @dataclass(frozen=True)
 class Level:
-    """A grid of a run, of which a scenario has one or more.
+    """A grid of a run, of which a scenario has at least one.
 
     Attributes:
         scenario: with the spacing, the layers and the faces of this grid.
@@ -127,7 +127,7 @@ def make_grid(scenario: Scenario, on_coarse_rows: bool = False) -> Grid:
 
 
 def settled(scenario: Scenario) -> Scenario:
-    """Return a scenario with what it leaves to the earth, such as the plane of a refinement."""
+    """Return a scenario with values that depend on the earth, such as the plane of a refinement."""
     for settle in acting("settle", scenario):
         scenario = settle(scenario)
     return scenario
@@ -215,7 +215,7 @@ def refuse_thin(
         points = grid.points[AXES.index(face.axis)]
         least = halo + (face.kind != "periodic")
         needs.append((face.axis, points, least, _FACE[face.kind]))
-    # The most of all, for one message.
+    # The most of all, for a single message.
     missing, axis, points, kind = max((n - p, a, p, k) for a, p, n, k in needs)
     if missing > 0:
         enough = getattr(scenario.grid.extent, axis) + missing * grid.spacing[AXES.index(axis)]

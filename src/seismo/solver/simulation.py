@@ -1,7 +1,7 @@
 """From a scenario to a wavefield that steps: `build(scenario) -> Simulation`, and its loop.
 
     for step:
-        evaluate what sources inject     # beside all that follows, until it is needed
+        evaluate source amounts          # beside all that follows, until it is needed
         for stage:                       # velocity, then stress
             update edges, inject there   # neighbours wait for these
             start halos; update core, inject there; finish halos
@@ -9,7 +9,7 @@
         sample receivers, raise the peaks of maps
 
 All of this is bound once, when the first shots are loaded, and only launched afterwards; other
-shots change numbers in it. Of several ranks each has some of the parts.
+shots change numbers in it. Of several ranks each has a share of the parts.
 """
 
 from __future__ import annotations

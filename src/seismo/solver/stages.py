@@ -2,12 +2,12 @@
 
 A stage runs its edge boxes first and its core later, so that halos can travel meanwhile.
 
-A sweep knows one formula for all rows. Where a few rows of a column need other weights (at contacts
-of fluid and solid) `RowCorrections` add the difference right after the sweep: weighted rows of
-another field, or its derivative along the rows, stretched in the absorbing layers as the sweeps
-stretch theirs. The rows of an edge are corrected with the edge, before neighbours receive it, the
-others with the core; each point by the subdomain that owns it, from fields that the stage only
-reads. The answer is therefore the same to the last bit however the grid is cut.
+A sweep has a single formula for all rows. Where a few rows of a column need other weights (at
+contacts of fluid and solid) `RowCorrections` add the difference right after the sweep: weighted
+rows of another field, or its derivative along the rows, stretched in the absorbing layers as the
+sweeps stretch theirs. The rows of an edge are corrected with the edge, before neighbours receive
+it, the others with the core; each point by the subdomain that owns it, from fields that the stage
+only reads. The answer is therefore the same to the last bit however the grid is cut.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from seismo.solver.grid_layout import RowGroup, reached
 from seismo.solver.medium.cpml import LayerMemory
 
 Matrix = dict[tuple[int, int], float]
-# Strain "zz", "xz" or "yz" -> field -> function(row) -> what a strain rate adds to it per second
+# Strain "zz", "xz" or "yz" -> field -> function(row) -> its response to a strain rate per second
 # (`seismo.equations.framework.table.Physics.strain_responses`).
 Responses = Mapping[str, Mapping[str, Callable[[int], float]]]
 

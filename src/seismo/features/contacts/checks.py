@@ -7,7 +7,7 @@ How fast the grid lets a Scholte wave travel is the eigenvalue of a column of ro
 
 with a, b, g = sqrt(1 - c^2/v^2) for v = vp, vs and the speed of the fluid.
 
-The closed rows of a contact (`seismo.features.contacts.closure`) are those of half-spaces. Where
+The closed rows of a contact (`seismo.features.contacts.closure`) are made for half-spaces. Where
 another solid begins among them, less than six cells from the fluid, they and the weights that read
 beside the contact run across its kinks. With r the ratio of shear moduli and p points in the
 shortest wavelength traces err besides by about
@@ -70,7 +70,7 @@ def scholte_error(contact: Contact, c: tuple[float, ...], wavelength: float) -> 
     """Return by how much a Scholte wave is too fast on the grid, relative to its velocity.
 
     Args:
-        contact: a closed one.
+        contact: a closed contact.
         c: staggered coefficients (spacing 1).
         wavelength: in rows.
     """
@@ -141,7 +141,7 @@ def _waves(discretization: Discretization, contact: Contact, kept: bool, z: str)
 
 
 def _sufficient_spacing(discretization: Discretization, contact: Contact) -> str:
-    """Name the spacing with which a contact has room for one-sided differences."""
+    """Name the spacing with which one-sided differences fit at a contact."""
     contact_depth = discretization.grid.coordinate("z", contact.z_index)
     spacing = discretization.grid.spacing[2]
     for number in range(1, _FINER_GRIDS + 1):
@@ -155,9 +155,9 @@ def _sufficient_spacing(discretization: Discretization, contact: Contact) -> str
             interfaces, grid, discretization.stencil.order // 2, discretization.closed_rows
         )
         same_contact = [
-            one
-            for one in contacts
-            if abs(grid.coordinate("z", one.z_index) - contact_depth) < 0.1 * spacing
+            contact
+            for contact in contacts
+            if abs(grid.coordinate("z", contact.z_index) - contact_depth) < 0.1 * spacing
         ]
         if same_contact and same_contact[0].closed:
             rows = same_contact[0].z_index - grid.low[2]
@@ -194,7 +194,7 @@ def _felt(discretization: Discretization, contact: Contact) -> bool:
 def scholte_trace_error(discretization: Discretization, contact: Contact) -> tuple[float, float]:
     """Return the relative error of a trace of Scholte waves alone, and the way in m they have gone.
 
-    Their error is computed for some wavelengths, and falls with the third power of longer ones.
+    Their error is computed for a few wavelengths, and falls with the third power of longer ones.
     """
     waves = discretization.waves
     velocity = scholte_velocity(contact)

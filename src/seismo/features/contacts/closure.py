@@ -11,11 +11,11 @@ contact slips. One matrix Q (half points, nodes) and two diagonal norms make all
 
     d_x s ~ inv(H_half) (Q s - e_0 s(0)),  d_x u ~ inv(H_half) Q u,  d_x v ~ -inv(H_node) Q^T v
 
-and likewise of t: *summation by parts* (Kreiss & Scherer 1974), so that the traction s(0) of one
+and likewise of t: *summation by parts* (Kreiss & Scherer 1974), so that the traction s(0) of either
 side acts on the other, and energy is conserved whatever the coefficients are. In the first rows
 they are free but for exactness on straight lines; they are spent on the *impedance* of the side,
 s(0) / v_0 for plane waves along the contact. By the variational principle its error is, to first
-order, what the truncation errors T of the equations do on the exact fields::
+order, the work of the truncation errors T of the equations on the exact fields::
 
     u . T_u + v . T_v - s . T_s - t . T_t  =  error of s(0) v_0
 
@@ -36,9 +36,9 @@ ROWS = 6  # at least, of both kinds, with their own weights; as many as terms at
 POINTS = 5.0  # per shortest wavelength: the band that is fitted
 _DAMPING = 0.04  # Im / Re of frequency: how wide the Rayleigh pole is
 _RATIOS = (1.55, 1.9, 2.6, 5.0)  # vp / vs
-_STRETCH = (1.0, 1.15, 1.35, 1.6, 2.0, 2.6, 3.5, 5.0)  # wavelength over the shortest one
+_STRETCH = (1.0, 1.15, 1.35, 1.6, 2.0, 2.6, 3.5, 5.0)  # wavelength over the shortest
 _SLOWNESS = (0.03, 0.25, 0.45, 0.6, 0.75, 0.88, 0.97, 1.03, 1.1, 1.2, 1.4)  # over 1 / slowest speed
-_LOAD = 0.4  # of the other side, in densities of this one: bounds relative errors at the pole
+_LOAD = 0.4  # of the other side, in densities of this side: bounds relative errors at the pole
 # Weights of the wishes: moments, the impedance, exactness on parabolas, norms that are natural and
 # block coefficients that are the interior's. The last two keep norms near natural ones, and with
 # them the time step (`seismo.features.contacts.time_step`).
@@ -51,7 +51,7 @@ _MILD = 0.02
 
 @dataclass(frozen=True)
 class ContactClosure:
-    """The closed rows of one side.
+    """The closed rows of a side.
 
     Attributes:
         q: (rows, rows + terms) Q; row 0 is the contact.
@@ -71,7 +71,7 @@ def closed_rows(terms: int) -> int:
 
 @lru_cache(maxsize=256)
 def contact_closure(c: tuple[float, ...], distance: float, solid: bool) -> ContactClosure:
-    """Compute the closure of one side.
+    """Compute the closure of a side.
 
     Args:
         c: staggered coefficients of the interior (spacing 1).
@@ -79,7 +79,7 @@ def contact_closure(c: tuple[float, ...], distance: float, solid: bool) -> Conta
         solid: whether the side holds shear.
     """
     slope = 2.0 * np.dot(c, np.arange(len(c)) + 0.5)  # of a line; 1 but for fitted stencils
-    # Constraints: exact on constants and straight lines; `free` spans what they leave.
+    # Constraints: exact on constants and straight lines; `free` spans the remaining freedom.
     system = _System(np.array(c) / slope, distance)
     exact = [system.exact_for_power(k) for k in (0, 1)]
     matrix = np.vstack([rows for rows, _ in exact])
@@ -105,7 +105,7 @@ def contact_closure(c: tuple[float, ...], distance: float, solid: bool) -> Conta
 
 
 class _System:
-    """Linear conditions on the block of Q, the norms of half points and those of nodes."""
+    """Linear conditions on the block of Q, the norms of half points and of nodes."""
 
     def __init__(self, c: np.ndarray, distance: float) -> None:
         """Take the coefficients of the interior and the distance of the first node."""
@@ -151,7 +151,7 @@ class _System:
         for row in range(n):  # Q^T y^k = -H_node k x^(k-1)
             conditions[1, row, :n, row] = y[:n] ** k
             conditions[1, row, n + 1, row] = slope_x[row]
-        # Known part: what interior columns contribute to the closed rows.
+        # Known part: contributions of interior columns to the closed rows.
         up = -self.interior[:n, n:] @ x[n:] ** k
         up[0] += k == 0
         down = -(y[n:] ** k) @ self.interior[n:, :n]
@@ -203,7 +203,7 @@ class _System:
         return np.vstack([rows.real, rows.imag]), np.concatenate([right.real, right.imag])
 
     def closure(self, solution: np.ndarray, slope: float) -> ContactClosure:
-        """Return what a solution says, for coefficients that are `slope` times these."""
+        """Return a solution's closure, for coefficients `slope` times these."""
         n = self.rows
         q = self.interior[:n, : self.width].copy()
         q[:, :n] = solution[: n * n].reshape(n, n)

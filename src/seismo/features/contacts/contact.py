@@ -1,17 +1,16 @@
-"""Horizontal contacts of fluid and solid: where they cut the grid, and what each row stands for.
+"""Horizontal contacts of fluid and solid: where they cut the grid, and the medium of each row.
 
-The motion along a contact slips: vx jumps, so that each row of vx must belong to one side. The cell
+The motion along a contact slips: vx jumps, so that each row of vx must belong to a side. The cell
 of node row n that a contact cuts keeps the values of the part that fills more of it, the *own*
-medium; the share r <= 1/2 of the *other* medium is lent to row a, the next one on its side::
+medium; the share r <= 1/2 of the *other* medium is lent to row a, the next on its side::
 
     fluid   o  row n - 1 = a (other)       1 + r cells of fluid
     ------  |  ---- contact -------        vz of the half row between has the density of its cell
     solid   o  row n         (own)         1 - r cells of solid
 
-What the rows do with it: `seismo.features.contacts.operators`. Where there is room
-(`Contact.closed`), the rows next to the contact have one-sided differences instead, and all of row
-n its own medium: `seismo.features.contacts.closure`,
-`seismo.features.contacts.operators`.
+What the rows do with it: `seismo.features.contacts.operators`. Where they fit (`Contact.closed`),
+the rows next to the contact have one-sided differences instead, and all of row n its own medium:
+`seismo.features.contacts.closure`, `seismo.features.contacts.operators`.
 Symbols: vp, vs, vx, vz velocities (m/s), rho density (kg/m3), lambda and mu moduli (Pa), rows
 counted from the first of the grid.
 """
@@ -120,7 +119,7 @@ class Contact:
 
     @property
     def centre(self) -> float:
-        """Return the row (with fraction) of the middle of what the solid row stands for."""
+        """Return the row (with fraction) of the middle of the solid row's share."""
         excess = 0.5 * (self.solid_weight - 1.0)
         return self.solid_row + (excess if self.solid_above else -excess)
 
@@ -191,7 +190,7 @@ class ContactOperators:
         contact: the contact.
         first: node row and half row at which the window begins.
         q: (half rows, node rows) Q, spacing 1.
-        plain: (half rows, node rows) what the sweeps take from nodes in half rows, spacing 1.
+        plain: (half rows, node rows) weights of the sweeps of nodes in half rows, spacing 1.
         half_norm: (half rows) cells that each stands for; that of the contact is of both sides.
         node_norm: (node rows) cells that each stands for.
         shares: cells above and below the contact that its half row stands for.
@@ -298,10 +297,10 @@ def _has_clearance(
     return alone and top <= contact.half + 1 and contact.half <= bottom
 
 
-def _share_no_rows(one: Contact, other: Contact) -> bool:
-    """Whether contacts share no rows: each uses one of the solid, and two of the fluid."""
-    # Rows between two contacts: one of a solid, two of a fluid.
-    upper, lower = sorted((one, other), key=lambda contact: contact.half)
+def _share_no_rows(first: Contact, second: Contact) -> bool:
+    """Whether contacts share no rows: each uses a row of the solid, and two of the fluid."""
+    # Rows between two contacts: a row of a solid, two of a fluid.
+    upper, lower = sorted((first, second), key=lambda contact: contact.half)
     return lower.half - upper.half > (2 if upper.solid_above else 1)
 
 
@@ -363,8 +362,8 @@ def own_rock(earth: _Sampled, grid: Grid, contact: Contact) -> Rock:
 def upright_cells(terms: int) -> int:
     """Return within how many cells of a contact with rows of its own rock has to be upright.
 
-    Its rows have no coupling of normal and shear strains, nor have those whose interpolation reads
-    them, or cells that the averages of these take in.
+    Its rows have no coupling of normal and shear strains, nor have rows whose interpolation reads
+    them, or cells in their averages.
     """
     return closed_rows(terms) + 4
 

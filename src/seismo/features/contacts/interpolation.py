@@ -1,10 +1,10 @@
-"""Interpolation beside contacts of fluid and solid: from the rows of one side alone.
+"""Interpolation beside contacts of fluid and solid: from the rows of a single side.
 
 Across a contact vx, vy and the normal stresses along it jump, vz and szz have a kink, and shear
-stress ends. A stencil that reached over it would read the other medium. Beside one the polynomial
-through the nearest rows of the position's own side is used, which may go on beyond them by up to a
-cell. The half row of a closed contact holds vz of the contact itself, wherever that lies between
-the rows, and shear stress vanishes there. A position on a contact is of the solid.
+stress ends. A stencil that reached over it would read the other medium. Beside a contact the
+polynomial through the nearest rows of the position's own side is used, which may extrapolate by up
+to a cell. The half row of a closed contact holds vz of the contact itself, wherever that lies
+between the rows, and shear stress vanishes there. A position on a contact is of the solid.
 
 Derivatives along z are the closed rows' own differences where the scheme has that strain, else
 the slope of such a polynomial: beside contacts without closed rows, and of vx in a fluid.
@@ -126,7 +126,7 @@ def side_weights(
         return np.array([nearest]), np.zeros(1)
     rows, supports = _own_points(contacts, half, z_index, points, shear)
     weights = lagrange(supports, z_index)
-    if shear:  # what vanishes on a contact is not read
+    if shear:  # fields that vanish on a contact are not read
         kept = ~np.isin(rows, [c.half for c in (top, bottom) if c])
         return rows[kept], weights[kept]
     return rows, weights

@@ -55,10 +55,10 @@ if TYPE_CHECKING:
 
 
 class ShearPair:
-    """Differences of (vx, sxz) near the contacts: what they should be, less what the sweeps do."""
+    """Differences of (vx, sxz) near the contacts: exact, less the sweeps'."""
 
     def __init__(self, contacts: tuple[Contact, ...], c: np.ndarray, points: int, closed) -> None:
-        """Take the coefficients / spacing, the number of rows and those of a closed surface."""
+        """Take the coefficients / spacing, the number of rows and of rows of a closed surface."""
         self._contacts = contacts
         self._c = c
         self._points = points
@@ -85,7 +85,7 @@ class ShearPair:
         return pairs + [(half - m, -c[m]) for m in range(len(c))]
 
     def _swept(self, row: int) -> list[tuple[int, float]]:
-        """Return what the sweeps take from the half rows in a row of vx."""
+        """Return the sweeps' weights of the half rows in a row of vx."""
         if row < len(self._closed):
             return list(enumerate(self._closed[row]))
         c = self._c
@@ -93,7 +93,7 @@ class ShearPair:
         return pairs + [(row - 1 - m, -c[m]) for m in range(len(c))]
 
     def corrections(self) -> tuple[Matrix, Matrix]:
-        """Return the weights of vx in sxz and of sxz in vx, to be added to those of the sweeps."""
+        """Return the weights of vx in sxz and of sxz in vx, to be added to the sweeps'."""
         weight = {contact.solid_row: contact.solid_weight for contact in self._contacts}
         rise: Matrix = {}
         fall: Matrix = {}
@@ -107,7 +107,7 @@ class ShearPair:
                 _add(rise, half, even, c)
                 _add(rise, half, row, -c)
                 _add(fall, even, half, -c / weight.get(even, 1.0))
-        # Take back what the sweeps did with sxz of these half rows.
+        # Take back the sweeps' use of sxz of these half rows.
         for row in self._half_rows:
             for half, c in self._swept(row):
                 if half in self._half_rows and self._segment(half) is not None:
@@ -137,7 +137,7 @@ class ShearPair:
         return shares
 
     def _trimmed(self, matrix: Matrix) -> Matrix:
-        """Drop what cancels, and the rows so far away that their neighbours were not looked at."""
+        """Drop cancelling weights, and rows at the ends, whose neighbours were not considered."""
         reach = len(self._c) + 1
         small = 1e-12 * np.abs(self._c).max()
         return {
@@ -162,7 +162,7 @@ def _fold(row: int, low: float, high: float) -> int:
 def shared_velocity_terms(
     contacts, fall: Matrix, leans: dict, c: np.ndarray, axes: str, rho, rho_x, dt: float
 ) -> list:
-    """List what to add to the velocities after their sweep.
+    """List the terms to add to the velocities after their sweep.
 
     Args:
         contacts: the contacts.
@@ -204,14 +204,14 @@ def shared_velocity_terms(
 def shared_stress_terms(
     contacts, rise: Matrix, leans: dict, axes: str, responses: Responses, dt: float
 ) -> list:
-    """List what to add to the stresses after their sweep.
+    """List the terms to add to the stresses after their sweep.
 
     Args:
         contacts: the contacts.
         rise: weights of vx in sxz.
         leans: half row of a contact -> half row -> see `ShearPair.leans`.
         axes: "xz" or "xyz".
-        responses: what the strains of node rows (zz) and half rows (xz, yz) add to fields.
+        responses: of fields to the strains of node rows (zz) and half rows (xz, yz).
         dt: time step [s].
     """
     terms: list = []
@@ -250,7 +250,7 @@ def _matrix(weights: np.ndarray, first: int, kept=None) -> Matrix:
 def velocity_terms(
     operators: ContactOperators, axes: str, spacing: float, rho, rho_x, dt: float
 ) -> list:
-    """List what to add to the velocities after their sweep.
+    """List the terms to add to the velocities after their sweep.
 
     Args:
         operators: of a contact.
@@ -266,7 +266,7 @@ def velocity_terms(
     between = np.array([0.5 * (rho(h) + rho(h + 1)) for h in halves])
     mass = between.copy()
     mass[operators.middle] = contact_mass(operators, rho) / operators.half_norm[operators.middle]
-    # rho dvz/dt = inv(H_half) Q szz, less what the sweeps did.
+    # rho dvz/dt = inv(H_half) Q szz, less the sweeps' part.
     across = operators.up() / mass[:, None] - operators.plain / between[:, None]
     density = np.array([rho_x(n) for n in nodes])
     # rho dvx/dt = -inv(H_node) Q^T sxz in the solid, none in the fluid.
@@ -289,19 +289,19 @@ def contact_mass(operators: ContactOperators, rho) -> float:
 def stress_terms(
     operators: ContactOperators, axes: str, spacing: float, responses: Responses, dt: float
 ) -> list:
-    """List what to add to the stresses after their sweep.
+    """List the terms to add to the stresses after their sweep.
 
     Args:
         operators: of a contact.
         axes: "xz" or "xyz".
         spacing: of rows [m].
-        responses: what the strains of node rows (zz) and half rows (xz, yz) add to fields.
+        responses: of fields to the strains of node rows (zz) and half rows (xz, yz).
         dt: time step [s].
     """
     first = operators.first
     scale = dt / spacing
     halves, nodes = (first + np.arange(n) for n in operators.q.shape)
-    # e_zz = -inv(H_node) Q^T vz, less what the sweeps took for it (-plain^T).
+    # e_zz = -inv(H_node) Q^T vz, less the sweeps' part (-plain^T).
     across = operators.down() + operators.plain.T
     # 2 e_xz = inv(H_half) Q vx + dvz/dx, of which the sweeps took the first term from `plain`.
     along = operators.up() - operators.plain
@@ -368,7 +368,7 @@ class ColumnRows:
         closed: (rows, width) weights / spacing of half points in the rows of a closed surface.
         rho: function(row) -> density of the sweep's vz at a node [kg/m3].
         rho_x: function(row) -> density of its vx and vy [kg/m3].
-        responses: what the strains of node rows (zz) and half rows (xz, yz) add to fields.
+        responses: of fields to the strains of node rows (zz) and half rows (xz, yz).
     """
 
     axes: str
@@ -384,7 +384,7 @@ class ColumnRows:
 def row_terms(
     contacts: tuple[Contact, ...], rows: ColumnRows, dt: float
 ) -> tuple[list[RowSums | RowSlope], list[RowSums | RowSlope]]:
-    """List what contacts add to the velocities of rows and to their stresses, in a step of dt s."""
+    """List the contacts' terms of velocities and stresses of rows, in a step of dt s."""
     axes = rows.axes
     densities = rows.rho, rows.rho_x
     # Contacts without closed rows.
@@ -431,7 +431,7 @@ def vibrations(
     stretch = np.where(upper_node, *(medium.thin_stretch for medium in media))
     plate = np.where(upper_node, *(medium.plate for medium in media))
     mu = np.where(operators.sheared, np.where(upper_half, *(m.shear for m in media)), 0.0)
-    # Strains of (vx, vz) and their stiffness: across with what is along, of plates, and shear.
+    # Strains of (vx, vz) and their stiffness: across with along, of plates, and shear.
     strains = [
         (operators.node_norm * c33, -k * np.diag(stretch), operators.down()),
         (operators.node_norm * plate, k * np.eye(count), np.zeros((count, count - 1))),

@@ -7,7 +7,7 @@ rows besides after the sweep (`seismo.features.contacts.operators` and
 Where fluids meet along a contact that dips, pressure gradients along x also move them along z. The
 inverse density of such a cell is a tensor B (`seismo.model.effective.density`). Its diagonal are
 the densities that the sweeps read; the rest couples velocities that stand at different points. With
-A_i the mean of the two half points along i beside a node and f_i what accelerates the fluid::
+A_i the mean of the two half points along i beside a node and f_i the force on the fluid::
 
     v_i(n + 1/2) = ... + dt (f_i / rho_i + A_i^T [ sum over j of B_ij A_j f_j ])
 
@@ -16,9 +16,9 @@ A_i the mean of the two half points along i beside a node and f_i what accelerat
 
 A_j f_j is a centred derivative of pressure at a node. The discrete inverse density is symmetric, so
 the energy 1/2 v^T B^-1 v + ... is conserved, as long as B is positive: at a node the rows of B_ij
-are limited by the diagonal at the half points beside it, so that it is diagonally dominant. Cells
-so near solids that these would move f_i, those next to the closed rows of a free surface, and those
-taller than cells at the top keep the diagonal alone.
+are limited by the diagonal at the half points beside it, so that it is diagonally dominant. Only
+the diagonal acts in cells so near solids that these would move f_i, next to the closed rows of a
+free surface, or taller than cells at the top.
 
 The few points concerned are corrected after the sweep, each by the subdomain that owns it, from
 fields that the stage only reads: the answer is the same to the last bit however the grid is cut.
@@ -92,7 +92,7 @@ def corrections(solver: SubdomainSolver, medium: dict[str, np.ndarray]) -> list[
 
 
 class ContactRows:
-    """The contacts of a run, as one subdomain sees them."""
+    """The contacts of a run, as a subdomain sees them."""
 
     def __init__(self, discretization: Discretization, subdomain: Subdomain) -> None:
         """Take the run and the subdomain."""
@@ -155,7 +155,7 @@ class ContactRows:
             backend: where they run.
             phases: its stages (`seismo.solver.stages.BoundStage`) and the tables of their
                 sweeps, in each phase of the steps.
-            medium: what `adjust` has made.
+            medium: result of `adjust`.
             arrays: its fields by name.
             closed: (rows, width) weights / spacing of half points in the rows of a closed surface.
         """
@@ -174,15 +174,17 @@ class ContactRows:
             made = dict[int, tuple[list[Launch], list[Launch]]]()  # by tables, which phases share
             for bound, tables in ((stages[number], tables) for stages, tables in phases):
                 if id(tables) not in made:
-                    at_edges = [one for box in edges for one in rows.bind(wanted, box, tables)]
+                    at_edges = [
+                        launch for box in edges for launch in rows.bind(wanted, box, tables)
+                    ]
                     made[id(tables)] = at_edges, rows.bind(wanted, core, tables)
                 bound.follow(*made[id(tables)], rows.memories)
 
     def _terms(self, medium: dict, c: np.ndarray, closed) -> list[RowSums | RowSlope]:
-        """List what is added to rows, of all stages."""
+        """List the terms added to rows, of all stages."""
         column = {name: array[:, 0, 0] for name, array in medium.items()}
         assert self._responses is not None
-        # Stiffnesses, less what memory takes back within a step, and gains of memory variables.
+        # Stiffnesses, less the effect of memory within a step, and gains of memory variables.
         strained = {
             strain: {name: partial(self._at, array) for name, array in rates.items()}
             for strain, rates in self._responses(column).items()
@@ -196,7 +198,7 @@ class ContactRows:
         return [*velocity, *stress]
 
     def _at(self, column: np.ndarray, row: int) -> float:
-        """Return a value of a row of the grid from those of the subdomain and its halo."""
+        """Return a value of a row of the grid from the values of the subdomain and its halo."""
         # Rows that are not held here are not corrected here: any number will do.
         return float(column[np.clip(row - self._first, 0, len(column) - 1)])
 
@@ -222,7 +224,7 @@ class Neighbourhood:
 
 
 class SlipTerms:
-    """What B has beside its diagonal, in one subdomain."""
+    """The terms of B beside its diagonal, in a subdomain."""
 
     def __init__(
         self, physics: Physics, subdomain: Subdomain, neighbourhood: Neighbourhood,
@@ -233,7 +235,7 @@ class SlipTerms:
         Args:
             physics: the wave equation.
             subdomain: whose points are corrected.
-            neighbourhood: what is around.
+            neighbourhood: of the subdomain.
             medium: densities (z, y, x) of its velocities and halo, of owned points along x.
             dt: time step [s].
         """
@@ -314,7 +316,7 @@ class SlipTerms:
         self, backend: Backend, phases: list[list], tables: KernelConstants,
         arrays: dict[str, np.ndarray],
     ) -> None:  # fmt: skip
-        """Let the stage of the velocities add what its sweeps leave out.
+        """Add the terms that sweeps of velocities leave out.
 
         Args:
             backend: where they run.
@@ -356,7 +358,7 @@ class SlipTerms:
                 for w in weights.T
             )
             ahead = np.append(tables.first[other], 0.0)
-            # A_j of the staggered difference: a centred one.
+            # A_j of the staggered difference: a centred difference.
             centred = (0.5 * (ahead[1:] + ahead[:-1])).astype(number)
             flat, first, second, centred = map(backend.array, (flat, first, second, centred))
             along = (strides[axis], strides[other], centred)

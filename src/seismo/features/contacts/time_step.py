@@ -1,12 +1,12 @@
 """The longest stable step that rows about contacts of fluid and solid leave.
 
 In an earth that varies with depth only, waves of a wavenumber along the contacts are those of a
-column of rows: vx on nodes and vz between them, of which one step makes stresses, and these change
-them. With A_s and A_v what it makes, of the medium, closed rows and contacts of the run,
+column of rows: vx on nodes and vz between them, of which a step makes stresses, and these change
+them. With the operators A_s and A_v of the medium, closed rows and contacts of the run,
 
     L = largest eigenvalue of -A_v A_s,    dt <= 2 / sqrt(L),
 
-sought among the rows about each contact, those of its neighbours and of a free surface included.
+sought among the rows about each contact, including rows of its neighbours and of a free surface.
 Light fluids between heavy rows swing fastest: of air over rock the limit is a fifth of the rock's.
 Symbols: vx, vz velocities (m/s), sxx, szz, sxz stresses (Pa), rho density (kg/m3).
 """
@@ -38,7 +38,7 @@ _WAVENUMBERS = (0.0, 0.5, 0.8, 1.0)  # along the contacts, of the largest
 _STENCILS = 3  # of interior beyond the rows that a contact changes
 _BELOW = 0.99  # of the exact limit, where rounded coefficients let vibrations grow
 
-StepMatrices = dict[tuple[str, str], np.ndarray]  # matrices by what changes, and by what
+StepMatrices = dict[tuple[str, str], np.ndarray]  # by changed field, and by cause
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,9 @@ def limits(scheme: Scheme) -> RowLimit:
         scheme.physics, scheme.all_rows, scheme.stencil, scheme.closure, scheme.earth,
         contacts, scheme.scenario.averaging,
     )  # fmt: skip
-    return RowLimit(step=step, bounded=[own_rows(one, scheme.all_rows, terms) for one in closed])
+    return RowLimit(
+        step=step, bounded=[own_rows(contact, scheme.all_rows, terms) for contact in closed]
+    )
 
 
 def contact_limit(
@@ -110,7 +112,7 @@ def contact_limit(
     reach = closed_rows(len(c)) + (1 + _STENCILS) * len(c)
     highest = 0.0
     for contact in contacts:
-        # Rows that the contact changes, and some beyond them.
+        # Rows that the contact changes, and a few beyond them.
         low = max(0, contact.half - reach)
         rows = range(low, min(grid.points[2], contact.half + 2 + reach))
         medium = _medium(physics, grid, earth, contacts, averaging, rows)
@@ -135,8 +137,8 @@ def _medium(
     physics: Physics, grid: Grid, earth: Earth, contacts: Sequence[Contact],
     averaging: Literal["effective", "point"], rows: range,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """Return the medium of some rows, as a run has it in the plane of x and z."""
-    # Averages of the cells of one column: the earth varies with depth only.
+    """Return the medium of rows, as a run has it in the plane of x and z."""
+    # Averages of the cells of a single column: the earth varies with depth only.
     nodes = GridCells.of(grid).column
     nodes = replace(nodes, z=nodes.z[rows.start : rows.stop])
     names = without_losses(physics.medium)
@@ -145,7 +147,7 @@ def _medium(
     for contact in contacts:
         k = contact.row - rows.start
         if 0 <= k < len(rows):
-            # The row that a contact cuts has the medium of one side.
+            # The row that a contact cuts has the medium of a single side.
             constants = contact.constants(average["c33"][k])
             one_side = {"rho": np.array(contact.medium.rho), **constants}
             for name in average.keys() & one_side.keys():
@@ -162,7 +164,7 @@ def _column(
     grid: Grid, c: np.ndarray, closure: SurfaceClosure | None, rows: range,
     medium: dict[str, np.ndarray],
 ) -> _Window:  # fmt: skip
-    """Return some rows with their differences, c those of the interior."""
+    """Return rows with their differences, c the interior's."""
     # Central differences of nodes at half points; of half points at nodes minus their transpose.
     count = len(rows)
     up = np.zeros((count, count))
@@ -183,7 +185,7 @@ def _changes(
     contacts: Sequence[Contact], grid: Grid, c: np.ndarray, closure: SurfaceClosure | None,
     column: _Window,
 ) -> list[RowSums | RowSlope]:  # fmt: skip
-    """List what contacts add to the rows of a column, per second."""
+    """List the contacts' terms of the rows of a column, per second."""
     medium = column.medium
     at = range(column.first, column.first + len(column.up))
 
@@ -232,7 +234,7 @@ def _eigenvalue(column: _Window, changes: list[RowSums | RowSlope], k: float) ->
     for change in changes:
         _add(blocks, change, column.first, k)
     if column.surface:
-        # szz = 0: sxx loses c13 / c33 of what it would be.
+        # szz = 0: sxx loses c13 / c33 of its value.
         for v in ("vx", "vz"):
             blocks["sxx", v][0] -= m["c13"][0] / m["c33"][0] * blocks["szz", v][0]
             blocks["szz", v][0] = 0.0
@@ -244,7 +246,7 @@ def _eigenvalue(column: _Window, changes: list[RowSums | RowSlope], k: float) ->
 
 
 def _add(blocks: StepMatrices, change: RowSums | RowSlope, first: int, k: float) -> None:
-    """Add what a contact does to the matrices of rows from a first one on."""
+    """Add a contact's terms to the matrices of rows from a first on."""
     # Sums of rows as they are; horizontal derivatives as the wavenumber makes them.
     count = len(blocks["vx", "sxx"])
     if isinstance(change, RowSums):

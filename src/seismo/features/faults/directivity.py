@@ -6,9 +6,9 @@ by p . x, so that the station sees the apparent moment rate
     M'(t) = sum_k M_k'(t - t_k + p . x_k)
 
 (Ben-Menahem 1961, BSSA 51, 401-435). It is shortest, and highest in frequency, where p . x_k comes
-next to the onsets t_k: ahead of the rupture. Behind it the subfaults come one by one: at a rupture
-velocity v and a spacing L all of them are in phase at multiples of 1 / (L (1 / v + 1 / c)), above
-which a file's rupture is no continuous one.
+next to the onsets t_k: ahead of the rupture. Behind it the subfaults arrive separately: at a
+rupture velocity v and a spacing L all of them are in phase at multiples of 1 / (L (1 / v + 1 / c)),
+above which a file's rupture is not continuous.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from seismo.acquisition.wavelet_shapes import FLOOR
 MOST_SUBFAULTS = 40_000  # that are summed: of so many, random phases leave 0.5 % of the moment
 _COMPARED = (20, 200)  # subfaults, least and most, whose neighbours are looked for
 _PAIRS = 8_000_000  # of them and all others
-_SAME = 1e-3  # m between centres that are one
-_DIRECTIONS = 20  # even on the sphere, beside those of the fault
+_SAME = 1e-3  # m between centres that coincide
+_DIRECTIONS = 20  # even on the sphere, beside the directions of the fault
 _FLAT = 1e-6  # share of the largest variance of positions, below which a fault has no extent
 _GRAIN_BAND = (0.8, 1.25)  # times the frequency of the subfaults, as their spacing varies
 
@@ -37,7 +37,7 @@ class Grain:
     Attributes:
         velocity: of the rupture in m/s.
         spacing: of the subfaults in m.
-        frequency: lowest one in Hz at which they are in phase in some direction.
+        frequency: lowest in Hz at which they are in phase in any direction.
         share: of the moment, that the apparent moment rate has there.
     """
 
@@ -63,7 +63,7 @@ class Directivity:
 def directivity(
     positions: np.ndarray, moments: np.ndarray, rates: SlipRates, speed: float, area: float
 ) -> Directivity:
-    """Return what a fault radiates by direction.
+    """Return the radiation of a fault by direction.
 
     Args:
         positions: x, y, z (slip, 3) m.
@@ -149,7 +149,7 @@ def _grain(
 ) -> tuple[float, float, float] | None:  # fmt: skip
     """Return rupture velocity m/s, spacing m and frequency Hz of the subfaults of a fault.
 
-    Their size is the distance in m of neighbours, and the area in m2 of one.
+    Their size is the distance in m of neighbours, and the area in m2 of a subfault.
     """
     spacing, area = size
     centres = np.unique(np.round(offsets, 3), axis=0)
@@ -167,7 +167,7 @@ def _grain(
 
 
 def _spacing(centres: np.ndarray) -> float:
-    """Return the median distance in m from a centre (n, 3) to the nearest other one."""
+    """Return the median distance in m from a centre (n, 3) to the nearest other."""
     nearest = []
     compared = int(np.clip(_PAIRS // len(centres), *_COMPARED))
     for centre in centres[:: -(-len(centres) // compared)]:

@@ -6,8 +6,8 @@ mu the rigidity, A the area, n and d the directions of the fault's normal and of
 axes of the grid, whose north is that at the subfault. Area times slip, the potency, is the file's;
 a rigidity is the file's, or that of the model where the subfault lies.
 
-There may be a million of them. They are kept in arrays, and what the run is checked against are
-those at the ends, and some between.
+There may be a million of them. They are kept in arrays, and the run is checked against a sample:
+the ends, and several between.
 
 For distances (`FaultGeometry`) each subfault is a square of its area about its centre c, with the
 unit vectors s along the strike and d down the dip, and the half side h. With r = p - c the point p
@@ -117,15 +117,15 @@ def _beyond(offset: np.ndarray, half: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class FaultSummary(PointSource):
-    """A fault as one point: at the centroid, with the sum of the moment tensors and rates.
+    """A fault as a single point: at the centroid, with the sum of the moment tensors and rates.
 
     Attributes:
         subfaults: that slip.
         moment: sum of the subfaults' scalar moments in N m, as they act.
         moments: the same with the rigidity of the file, NaN without, and of the model.
         mismatch: slip that the rates amount to over that of the file, less 1.
-        assumed: what stands for what the file lacks, for messages.
-        directivity: what it radiates by direction.
+        assumed: substitutes of data that the file lacks, for messages.
+        directivity: its radiation by direction.
         geometry: where the subfaults are.
     """
 
@@ -176,7 +176,7 @@ class PlacedFault:
     geometry: FaultGeometry
 
     def with_moments(self, earth: Earth, dimensions: int) -> tuple[FaultSummary, ActingFault]:
-        """Return it as one point, and its subfaults with the moments that they have in an earth.
+        """Return the fault as a point, and its subfaults with their moments in an earth.
 
         Raises:
             ScenarioError: slip makes no moment, as the model has no rigidity there.
@@ -187,7 +187,7 @@ class PlacedFault:
 def place_fault(locate: Locator, source: FiniteFaultSource, number: int) -> PlacedFault:
     """Return a fault of a scenario in the grid, before its rigidity is known."""
     scenario = locate.scenario
-    wavelet_of(scenario, number)  # raises what is wrong with the file
+    wavelet_of(scenario, number)  # raises the file's errors
     rupture = read_rupture(source, scenario.base)
     assert locate.projection is not None  # the rules of the scenario
     slips = rupture.slips
@@ -257,7 +257,7 @@ def _read(path: Path, sigma: float, changed: object) -> Rupture:
 
 @dataclass(frozen=True, eq=False)
 class ActingFault:
-    """The subfaults that act, or slip along and across the rake of one.
+    """The subfaults that act, or slip along and across their rake.
 
     Attributes:
         name: of the source.
@@ -289,7 +289,7 @@ class ActingFault:
         return replace(self, positions=positions)
 
     def point(self, number: int) -> PointSource:
-        """Return one of them as a point."""
+        """Return a subfault as a point."""
         strength = {name: float(sizes[number]) for name, sizes in self.strengths.items()}
         return PointSource(
             self.name, "moment_tensor", tuple(self.positions[number].tolist()), strength,
@@ -298,16 +298,16 @@ class ActingFault:
 
     @cached_property
     def samples(self) -> list[PointSource]:
-        """Return all of few; of many those that are first and last in anything, and some between.
+        """Return all if few; of many the extremes of every attribute, and several between.
 
-        These are those farthest along each axis, first and last in time, and the strongest.
+        Extremes: farthest along each axis, first and last in time, and strongest.
         """
         if len(self) <= MOST_SAMPLES:
             return [self.point(n) for n in range(len(self))]
         peaks = np.maximum.reduceat(np.abs(self.rates.samples), self.rates.starts[:-1])
         sizes = np.max([np.abs(size) for size in self.strengths.values()], axis=0)
         order = [*self.positions.T, *self.rates.ends, sizes * peaks]
-        chosen = {int(find(one)) for one in order for find in (np.argmin, np.argmax)}
+        chosen = {int(find(attribute)) for attribute in order for find in (np.argmin, np.argmax)}
         chosen.update(range(0, len(self), -(-len(self) // MOST_SAMPLES)))
         return [self.point(n) for n in sorted(chosen)]
 
@@ -319,7 +319,7 @@ def unit_tensors(rupture: Rupture, azimuths: np.ndarray) -> np.ndarray:
 
 
 def acting(fault: PlacedFault, earth: Earth, dimensions: int) -> tuple[FaultSummary, ActingFault]:
-    """Return a fault as one point, and what acts for it.
+    """Return a fault as a single point, and the subfaults that act for it.
 
     Args:
         fault: on the grid.
@@ -353,7 +353,7 @@ def acting(fault: PlacedFault, earth: Earth, dimensions: int) -> tuple[FaultSumm
 
 @lru_cache(maxsize=4)  # a run is discretized several times, in search of a remedy
 def _by_direction(rupture: Rupture, positions: bytes, moments: bytes, speed: float) -> Directivity:
-    """Return what a rupture radiates by direction, of arrays as bytes: keys of the cache."""
+    """Return a rupture's radiation by direction, from arrays as bytes: keys of the cache."""
     area = float(np.median(rupture.slips.area))
     centres = np.frombuffer(positions).reshape(-1, 3)
     return directivity(centres, np.frombuffer(moments), rupture.rates, speed, area)
@@ -369,7 +369,7 @@ def _rock(positions: np.ndarray, earth: Earth, dimensions: int) -> tuple[np.ndar
 
 
 def _total(rupture: Rupture, sizes: np.ndarray) -> float:
-    """Return the sum over subfaults of what slip along and across the rake amounts to together."""
+    """Return the sum over subfaults of their total slip along and across the rake."""
     return float(np.sqrt(np.bincount(rupture.slips.subfault, sizes**2)).sum())
 
 

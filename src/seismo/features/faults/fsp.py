@@ -8,12 +8,12 @@
     % SEGMENT # 1: STRIKE = 264 deg  DIP = 85.0 deg,  LEN, WID, Nsbfs = 35   of several segments
     % LAT  LON  X==NS  Y==EW  Z  SLIP  [RAKE] [TRUP] [RISE] [TW1 ...] [rakeTW1 ...]
 
-Columns differ between files and go by their names; places are LAT, LON and Z, of the top centres
-of subfaults, and are moved down-dip by half of Dz. Headers state moments of rigidities that the
-table of velocities does not give (-43 to +13 % in four files): the rigidity is that which makes
-the moment of all slip the header's. What a file lacks follows from its header: rakes from `Mech`,
+Columns differ between files and go by their names; places are LAT, LON and Z, of the top centres of
+subfaults, and are moved down-dip by half of Dz. Headers state moments of rigidities that the table
+of velocities does not give (-43 to +13 % in four files): the rigidity is that which makes the
+moment of all slip the header's. What a file lacks follows from its header: rakes from `Mech`,
 onsets from the distance to the hypocentre at avVr, rise times from avTr. Slip rates are triangles,
-of each time window LEN long, one window after another by SHF, or by LEN where SHF is 0.
+of each time window LEN long, windows SHF apart, or by LEN where SHF is 0.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read_fsp(path: Path) -> Rupture:
     """Return the slip of all subfaults of all segments.
 
     Raises:
-        ModelError: a line is malformed, or the header lacks what stands for a missing column.
+        ModelError: a line is malformed, or the header lacks the substitute of a missing column.
     """
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -98,9 +98,9 @@ def read_fsp(path: Path) -> Rupture:
 
 
 def _assumed(segments: list[FspSegment], header: str) -> Iterator[str]:
-    """Yield what stands for values that a file lacks."""
+    """Yield the substitutes of values that a file lacks."""
     known = [columns for segment in segments for columns in _known(segment, header)]
-    for name, what, instead in (
+    for name, quantity, instead in (
         ("RAKE", "rakes of subfaults", "that of its header (Mech) is taken"),
         ("TRUP", "rupture times", "they are distances from the hypocentre over the average "
          "velocity of rupture (avVr)"),
@@ -110,15 +110,15 @@ def _assumed(segments: list[FspSegment], header: str) -> Iterator[str]:
             continue
         lacking = sum(name not in columns for columns in known)
         if lacking == len(known):
-            yield f"its file has no {what}: {instead} for all"
+            yield f"its file has no {quantity}: {instead} for all"
         elif lacking:
-            yield f"its file has no {what} for {lacking} of {len(known)}: {instead} there"
+            yield f"its file has no {quantity} for {lacking} of {len(known)}: {instead} there"
     if any(columns.get("RAKE") == _DOUBTFUL for columns in known):
         yield "rakes of -99, which may say unknown, are taken as degrees: its header's is near"
 
 
 def _known(segment: FspSegment, header: str) -> Iterator[dict[str, float]]:
-    """Yield what is known of each subfault, by the names of columns."""
+    """Yield the data of each subfault, by the names of columns."""
     mean = _number(Path(), header, "RAKE", math.nan)
     for row in segment.rows:
         columns = zip(segment.names, row, strict=True)
@@ -126,7 +126,7 @@ def _known(segment: FspSegment, header: str) -> Iterator[dict[str, float]]:
 
 
 def _is_unknown(name: str, value: float, mean: float) -> bool:
-    """Whether a value says that there is none; -99 may be a rake where the mean one is near."""
+    """Whether a value marks missing data; -99 may be a rake where the mean rake is near."""
     if name == "RAKE" or name.startswith("rakeTW"):
         far = abs((mean - value + 180.0) % 360.0 - 180.0) > _NEAR
         return abs(value) >= -_NO_ANGLE or (value == _DOUBTFUL and far)

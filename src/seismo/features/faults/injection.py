@@ -44,7 +44,7 @@ from seismo.solver.fields import Fields
 from seismo.solver.subdomain import AddedLaunches, SubdomainSolver
 
 Levels = dict[tuple[str, bool], np.ndarray]  # by axis, and whether half a cell further
-_TOGETHER = 16  # rows along z whose pieces a thread takes one after another
+_TOGETHER = 16  # consecutive rows along z of a thread
 
 
 class Table(NamedTuple):
@@ -73,7 +73,7 @@ class FieldPieces:
         pieces: (piece, 3) first x, and y and z counted as `lines` does.
         lines: (z, y) numbers of lines, -1 where none begins.
         masks: (piece, depth) bits j of the rows along y where a line begins, j rows back.
-        most_segments: that act in one window at most, or a few more.
+        most_segments: that act in a window at most, or a few more.
     """
 
     def __init__(self, subfaults: Subfaults, field: Field, subdomain: Subdomain) -> None:
@@ -87,7 +87,7 @@ class FieldPieces:
         (y, z) = (self._first[a] for a in "yz")
         low = [int(along.min()) if along.size else 0 for along in (y, z)]
         high = [int(along.max()) if along.size else 0 for along in (y, z)]
-        # A frame of -1 is as wide as what a line acts on.
+        # A frame of -1 is as wide as the points that a line acts on.
         self._origin = low[0] - WIDTH, low[1] - self._deep
         shape = high[1] - low[1] + 1 + 2 * self._deep, high[0] - low[0] + 1 + 2 * WIDTH
         # Lines: (z, y) where subfaults begin, numbered; -1 where none does.
@@ -128,9 +128,9 @@ class FieldPieces:
         return acts
 
     def segments_at_most(self, signals: FaultSignals) -> int:
-        """Return how many segments act in one window at most, or a few more.
+        """Return how many segments act in a window at most, or a few more.
 
-        A segment is taken to act from when its first subfault begins until its last one ends.
+        A segment is taken to act from when its first subfault begins until its last ends.
         """
         # Subfaults that act at all, by segment.
         acts = signals.stop[self._spread] > signals.first[self._spread]
@@ -160,7 +160,7 @@ class FieldPieces:
         return (len(self.pieces), 2), slots, segments, alone, alone, level, level, down
 
     def table(self, numbers: np.ndarray, levels: Levels, most: int, kind: np.dtype) -> Table:
-        """Return what some subfaults act by, and their order, with room for `most`.
+        """Return the tables of acting subfaults, and their order, padded to `most`.
 
         Args:
             numbers: of the subfaults.
@@ -171,7 +171,7 @@ class FieldPieces:
         spread_numbers = self._number[numbers]
         line = self._line[spread_numbers]
         x = self._first["x"][spread_numbers]
-        # Subfaults sorted by line and first point along x: segments follow one another.
+        # Subfaults sorted by line and first point along x: segments are contiguous.
         order = np.lexsort((numbers, x, line))
         line = line[order]
         x = x[order]
@@ -211,8 +211,8 @@ class FieldPieces:
         # Number of each piece within its row.
         n = np.arange(rows.size) - np.repeat(np.cumsum(last - first) - (last - first), last - first)
         pieces = np.stack([(first[rows] + n) * PIECE, y[rows], z[rows]], axis=1)
-        # Neighbours see the same subfaults, and stay together; groups of them, which do not act
-        # at one time, are mixed, so that threads take equal shares.
+        # Neighbours see the same subfaults, and stay together; groups of them, which act at
+        # different times, are mixed, so that threads take equal shares.
         group = (pieces[:, 0] // PIECE) * 1000003 + pieces[:, 2] // _TOGETHER
         mixed = np.argsort((group * 0x9E3779B1) % 2**32, kind="stable")
         return pieces[mixed].astype(np.int32)
@@ -258,7 +258,7 @@ class FaultPieces:
         field_pieces = [FieldPieces(subfaults, field, subdomain) for field in subfaults.fields]
         self.fields = [piece for piece in field_pieces if len(piece.pieces)]
         # Subfaults that act on any point of this subdomain.
-        touched = [one.members() for one in self.fields]
+        touched = [field.members() for field in self.fields]
         members = np.any(touched, axis=0) if touched else np.zeros(0, bool)
         self.members = subfaults.spread[members] if touched else subfaults.spread[:0]
         self._signals = subfaults.signals.alone()
@@ -277,31 +277,31 @@ class FaultPieces:
 
     @property
     def sums(self) -> tuple[int, ...]:
-        """The shape of what is summed of segments, one field after another."""
+        """The shape of the sums of segments, field by field."""
         most = max((field.most_segments for field in self.fields), default=1)
-        depth = max((one.depth for one in self.fields), default=1)
+        depth = max((field.depth for field in self.fields), default=1)
         return most, depth, WIDTH, REACH
 
     @property
     def host_bytes(self) -> int:
-        """Count the bytes on the host: what the file has, where it acts, and signals in use."""
+        """Count the bytes on the host: data of the file, weights, and signals in use."""
         subfaults = self.subfaults
         placement = 8 * NUMBERS_PLACED * len(subfaults.fault)
         return subfaults.fault.nbytes + placement + self._signals.kept_bytes(self.most)
 
     def tables(self, begin: int, kind: np.dtype) -> tuple[np.ndarray, list[Table]]:
-        """Work out what acts in the window that begins with a step.
+        """Compute the tables of the window that begins with a step.
 
         Returns:
-            the signals (step, place), and for each field what they act by.
+            the signals (step, place), and for each field its tables.
         """
         numbers = self._signals.acting(begin, self.members)
         signals = np.zeros((WINDOW, self.most), kind)
         signals[:, : numbers.size] = self._signals.window(begin, numbers)
-        # Fields share the weights on nodes, and those on half points.
+        # Fields share the weights on nodes, and on half points.
         kinds = {(a, a in field.field.half) for field in self.fields for a in "xy"}
         levels = {(a, half): self.subfaults.level(a, half, numbers) for a, half in kinds}
-        return signals, [one.table(numbers, levels, self.most, kind) for one in self.fields]
+        return signals, [field.table(numbers, levels, self.most, kind) for field in self.fields]
 
 
 def _padded(array: np.ndarray, most: int, kind: np.dtype) -> np.ndarray:
@@ -330,12 +330,12 @@ def injections(solver: SubdomainSolver, medium: object) -> list[AddedLaunches]:
 
 
 class FaultInjection(AddedLaunches):
-    """Injection of one fault into one subdomain."""
+    """Injection of a fault into a subdomain."""
 
     window = WINDOW
 
     def __init__(self, backend: Backend, fields: Fields, pieces: FaultPieces) -> None:
-        """Allocate the tables of one window."""
+        """Allocate the tables of a window."""
         self._backend = backend
         self._fields = fields
         self._pieces = pieces
@@ -371,7 +371,7 @@ class FaultInjection(AddedLaunches):
         return self._begin == step - step % WINDOW
 
     def load(self, step: int, steps: int) -> None:
-        """Load the window of a step; start to compute the next one, if any, in a thread."""
+        """Load the window of a step; start to compute the next, if any, in a thread."""
         if self.holds(step):
             return
         self._begin = begin = step - step % WINDOW
@@ -400,7 +400,7 @@ class FaultInjection(AddedLaunches):
         self._begin = -1
 
     def evaluations(self) -> list[Launch]:
-        """Return the launches that sum what a step injects, before any stage needs it."""
+        """Return the launches that sum a step's injection, before any stage needs it."""
         launches = []
         sums = self._sums.ravel()
         for field, arrays, table in zip(
@@ -452,5 +452,5 @@ class FaultInjection(AddedLaunches):
 
 
 def _first(items: Any) -> np.ndarray:
-    """Return the shot that each item serves: a fault acts in the only one."""
+    """Return the shot that each item serves: a fault acts in a single shot."""
     return np.zeros(len(items), np.int64)

@@ -1,10 +1,10 @@
-"""Weights along z of many moments: how those of one point source depend on its depth.
+"""Weights along z of many moments: how the weights of a point source depend on its depth.
 
 A moment acts on the points that read the strain at its place (`point_weights`). Along x and y they
-are those of even media. Along z they are those where no surface and no contact is near, and others
-elsewhere; there a component may act on the stresses of several. In each half row between contacts
-the weights change smoothly with depth: where many subfaults lie in it, those of `_NODES` depths are
-found, and the others by the polynomial through them.
+are as in even media. Along z they differ near surfaces and contacts, where a component may act on
+the stresses of several. In each half row between contacts the weights change smoothly with depth:
+where many subfaults lie in it, weights are computed at `_NODES` depths, and interpolated by the
+polynomial through them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class MomentDepths:
 
     Attributes:
         fields: that moments act on, by component.
-        width: rows that one acts on.
+        width: rows that a moment acts on.
     """
 
     def __init__(
@@ -99,15 +99,15 @@ class MomentDepths:
         return rows
 
     def weights(self, field: Field, numbers: np.ndarray) -> np.ndarray:
-        """Return the weights (n, width) of some moments from their first rows, in N m."""
+        """Return the weights (n, width) of moments from their first rows, in N m."""
         totals = np.zeros((numbers.size, self.width))
         half_rows = self._of[numbers]
         for component, its in self.fields.items():
             if its.name == field.name:
                 # Even medium: Kaiser sinc weights along z.
                 even = numbers[half_rows < 0]
-                _, some = even_weights(self._z_indices[even], "z" in field.half)
-                totals[half_rows < 0, :WIDTH] = self._strengths[component][even, None] * some
+                _, even_sums = even_weights(self._z_indices[even], "z" in field.half)
+                totals[half_rows < 0, :WIDTH] = self._strengths[component][even, None] * even_sums
         for which in np.unique(half_rows[half_rows >= 0]).tolist():
             rows = np.flatnonzero(half_rows == which)
             half_row = self._half_rows[which]
@@ -126,9 +126,9 @@ class MomentDepths:
         interpolation = self._interpolation
         z_indices = self._z_indices
         even = np.ones(z_indices.size, bool)
-        # Stencils that reach neither a surface, nor a contact, nor an uneven layer. Under ground
-        # that slopes those beside it have no profile along z of their own: they act alone, as their
-        # first rows lie outside the grid.
+        # Stencils that reach neither a surface, nor a contact, nor an uneven layer. Moments beside
+        # sloping ground have no profile along z of their own: they act singly, as their first rows
+        # lie outside the grid.
         if interpolation.by_depth and (interpolation.closure is not None or interpolation.imaged):
             even &= z_indices >= RADIUS - 0.5
         if interpolation.slope is not None and interpolation.slope.fitted is not None:
@@ -175,7 +175,7 @@ class MomentDepths:
     def _weights_at(self, z_index: float) -> dict[str, dict[str, tuple[np.ndarray, np.ndarray]]]:
         """Return by component, and by the field that it acts on, rows and weights at a depth.
 
-        They are those of a source on a node in the middle of the grid, of its column alone.
+        They are computed for a source on a node in the middle of the grid, from its column alone.
         """
         grid = self._interpolation.grid
         middle = [n // 2 for n in grid.points]
@@ -199,7 +199,7 @@ class MomentDepths:
         return by_component
 
     def _rows_of(self, name: str, which: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return what all components have on a field, at all depths of a half row."""
+        """Return the weights of all components on a field, at all depths of a half row."""
         half_row = self._half_rows[which]
         at_depths = self._depth_weights[half_row.first : half_row.first + half_row.nodes.size]
         return [
@@ -251,7 +251,7 @@ class MomentDepths:
 
 
 def _shares(nodes: np.ndarray, z_indices: np.ndarray) -> np.ndarray:
-    """Return what nodes have of the polynomial at places, (place, node) (Lagrange)."""
+    """Return the Lagrange weights of nodes at places, (place, node)."""
     distinct = ~np.eye(nodes.size, dtype=bool)
     differences = np.where(distinct, nodes[:, None] - nodes, 1.0)
     off = np.where(distinct, z_indices[:, None, None] - nodes, 1.0)

@@ -28,7 +28,7 @@ def source_facts(discretization: Discretization, source: PointSource) -> dict[st
 
 
 def _coordinates(discretization: Discretization, point: np.ndarray) -> dict[str, float]:
-    """Return the coordinates of a point (3) m in true depth: those of `coordinates_of`."""
+    """Return the coordinates of a point (3) m in true depth: see `coordinates_of`."""
     x, y, z = point.tolist()
     coordinates = {"x": x, "y": y, "z": z, "depth": z - discretization.scenario.ground}
     if discretization.ground is not None:
@@ -49,7 +49,7 @@ def receiver_facts(discretization: Discretization, positions: np.ndarray) -> dic
 
 
 def _moments(discretization: Discretization) -> WarningLines:
-    """Name faults whose moment is another one by the file than by the model or its slip rates."""
+    """Name faults whose moment by the file differs from the moment by the model or slip rates."""
     for fault in (s for s in discretization.shots[0].summaries if isinstance(s, FaultSummary)):
         yield from (f"source {fault.name}: {text}" for text in fault.assumed)
         of_file, of_model = fault.moments
@@ -67,7 +67,7 @@ def _moments(discretization: Discretization) -> WarningLines:
 
 
 def _grain(discretization: Discretization) -> WarningLines:
-    """Name faults whose subfaults radiate one by one what a rupture radiates as a whole."""
+    """Name faults whose subfaults radiate separately where a rupture radiates as a whole."""
     for k, fault in enumerate(discretization.shots[0].summaries):
         grain = fault.directivity.grain if isinstance(fault, FaultSummary) else None
         if grain is not None and grain.share > MOST_GRAIN:
@@ -81,12 +81,12 @@ def _grain(discretization: Discretization) -> WarningLines:
 
 
 def _described(discretization: Discretization, fault: FaultSummary, acting: ManySources) -> str:
-    """Describe a finite fault: its moment, and those of its file's slip by either rigidity."""
+    """Describe a finite fault: its moment, and moments of its file's slip by either rigidity."""
     sizes = [(fault.moment, "acts")]
     sizes += zip(
         fault.moments, ("slip, area and rigidity of the file", "by the model"), strict=True
     )
-    named = [f"{m:.4g} N m (Mw {magnitude_of(m):.2f}) {what}" for m, what in sizes if m > 0.0]
+    named = [f"{m:.4g} N m (Mw {magnitude_of(m):.2f}) {origin}" for m, origin in sizes if m > 0.0]
     z = true_positions(discretization, acting.positions)[:, 2]
     text = (
         f"{fault.name}: {fault.subfaults} subfaults that slip, at z = {z.min():.6g} to "

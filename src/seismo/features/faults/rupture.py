@@ -1,6 +1,6 @@
 """A rupture as files have it: slip at points of a fault, in SI, not yet on a grid.
 
-It may be of a million subfaults: all that they have is kept in arrays, one number for each slip.
+It may be of a million subfaults: all attributes are kept in arrays, a number for each slip.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 from seismo.acquisition.slip_rate import SlipRate, SlipRates
 from seismo.errors import ModelError
 
-_ROUNDING = 1e-6  # of what a subfault moves in all
+_ROUNDING = 1e-6  # of a subfault's total slip
 _LONGEST = 1e6  # s, after which no subfault of an earthquake slips
 _LARGEST = 1e20  # m3, area times slip: a million times the largest earthquake's
 
 
 @dataclass(frozen=True, eq=False)
 class Slips:
-    """Slip of subfaults in one direction each: arrays (slip).
+    """Slip of subfaults in a direction each: arrays (slip).
 
     Attributes:
         subfault: number in the file, from 0.
@@ -66,11 +66,11 @@ class Rupture:
 
     Attributes:
         path: of the file.
-        count: of subfaults in the file, with those that do not slip.
-        slips: of those that do.
+        count: of subfaults in the file, including those that do not slip.
+        slips: of the subfaults that slip.
         slipped: (slip) m, that the slip rates amount to.
         rates: slip rates over that slip, of unit area.
-        assumed: what stands for what the file lacks, for messages.
+        assumed: substitutes of data that the file lacks, for messages.
     """
 
     path: Path
@@ -91,7 +91,7 @@ class Rupture:
 
     @cached_property
     def rigidities(self) -> np.ndarray | None:
-        """Rigidity (slip) Pa of the file, None where it lacks that of some."""
+        """Rigidity (slip) Pa of the file, None where it is incomplete."""
         return None if np.isnan(self.slips.rigidity).any() else self.slips.rigidity
 
     @cached_property
@@ -118,7 +118,7 @@ class Rupture:
 
 
 def net_slip(rates: Sequence[Sequence[float]], step: float, where: str) -> list[float]:
-    """Return the slip that rates amount to in each direction; 0 of those that are rounding.
+    """Return the integral of slip rates in each direction; 0 for rounding errors.
 
     Args:
         rates: of a subfault along its rake and across it, a list for each.
@@ -126,7 +126,7 @@ def net_slip(rates: Sequence[Sequence[float]], step: float, where: str) -> list[
         where: file and line, for messages.
 
     Raises:
-        ModelError: what slipped has slipped back, and no moment says so.
+        ModelError: all slip has slipped back, and the moment does not say so.
     """
     moved = [sum(map(abs, rate)) for rate in rates]
     slips = []
@@ -148,7 +148,7 @@ class RuptureReader:
     """Slip as it is read, subfault by subfault.
 
     Attributes:
-        count: of subfaults read, with those that do not slip.
+        count: of subfaults read, including those that do not slip.
     """
 
     count: int = 0
@@ -158,10 +158,10 @@ class RuptureReader:
     _lengths: array = field(default_factory=lambda: array("q"))
 
     def add(self, numbers: tuple[float, ...], slipped: float, shape: list[float]) -> None:
-        """Take slip in one direction.
+        """Add slip in a direction.
 
         Args:
-            numbers: what `Slips` has of it, in order.
+            numbers: attributes of `Slips`, in order.
             slipped: m, that its rates amount to.
             shape: rates (n) 1/s over that slip.
         """
@@ -171,7 +171,7 @@ class RuptureReader:
         self._lengths.append(len(shape))
 
     def rupture(self, path: Path) -> Rupture | None:
-        """Return what was read; None where nothing slips.
+        """Return the rupture read; None where nothing slips.
 
         Raises:
             ModelError: a subfault slips at a time that no earthquake has.

@@ -14,7 +14,7 @@ Points stand for the centres of subfaults. Files that say 2.0 without VS and DEN
 SRF-HDF5, as SW4's srf2hdf5 writes it, has the same numbers in the same units:
 
     POINTS   a compound for each subfault: LON LAT DEP STK DIP AREA TINIT DT VS DEN RAKE SLIP1 ...
-    SR1      the slip rates of all, one after the other; SR2, SR3 where a file has them
+    SR1      the slip rates of all, in order; SR2, SR3 where a file has them
 
 VS and DEN of 0, or missing, are not known.
 """
@@ -179,7 +179,7 @@ def _samples(path: Path, lines: LineIterator, number: int, count: int) -> list[f
         try:
             samples += map(float, line.split())
         except ValueError:
-            _numbers(path, number, line, _RATES, None)  # tells what is wrong
+            _numbers(path, number, line, _RATES, None)  # names the error
         if not line:
             _numbers(path, number, line, _RATES, None)
     if len(samples) > count:
@@ -264,7 +264,7 @@ def _datasets(path: Path, file: Any) -> tuple[np.ndarray, list[np.ndarray]]:
 
 
 def _dataset(path: Path, file: Any, name: str, kinds: str) -> np.ndarray:
-    """Read a dataset of this file, of some kinds of NumPy's types."""
+    """Read a dataset of this file, of given kinds of NumPy's types."""
     try:
         dataset = dataset_of(file, name, path)
     except ModelError as error:

@@ -41,11 +41,11 @@ _MEASURED = 12  # subfaults
 _SAMPLES = 1 << 20  # computed at once, by each thread
 _THREADS = 4
 _LENGTHS = 64  # steps: lengths are multiples, so that many signals are computed together
-NUMBERS_PLACED = 48  # of 8 bytes: where a subfault acts, and when, and what its file says of it
+NUMBERS_PLACED = 48  # of 8 bytes: position, time and file data of a subfault
 
 
 class FaultSignals:
-    """The signals of a fault, some of which are kept from window to window."""
+    """The signals of a fault, partly kept from window to window."""
 
     def __init__(
         self, fault: ActingFault, dt: float, steps: int, removal: bool, precision: str,
@@ -82,7 +82,7 @@ class FaultSignals:
         self._blocks: list[tuple[np.ndarray, np.ndarray]] = []  # numbers, signals
 
     def alone(self) -> FaultSignals:
-        """Return the same signals, of which it keeps those of its own windows."""
+        """Return the same signals, with a cache of its own windows."""
         signals = copy(self)
         signals._blocks = []
         return signals
@@ -94,31 +94,31 @@ class FaultSignals:
 
     @cached_property
     def _earlier(self) -> float:
-        """By what share of their time signals begin before their onsets."""
+        """Share of their time by which signals begin before their onsets."""
         # Highest frequency of a few subfaults, even in their numbers.
         late = np.flatnonzero((self._starts > 0.0) & (self._starts < self._steps))
         if not (self._removal and late.size):
             return 0.0
-        some = late[np.linspace(0, late.size - 1, _MEASURED).astype(int)]
-        highest = max(wavelets.maximum_frequency(self._rates.rate(int(n))) for n in some)
+        sampled = late[np.linspace(0, late.size - 1, _MEASURED).astype(int)]
+        highest = max(wavelets.maximum_frequency(self._rates.rate(int(n))) for n in sampled)
         # Shift of waves of frequency f: 1 - sqrt(1 - (pi f dt)^2) of their time.
         sine = min(math.pi * _BEYOND * highest * self._dt, math.pi / _LEAST_STEPS)
         return 1.0 - math.sqrt(1.0 - sine**2)
 
     def acting(self, begin: int, numbers: np.ndarray) -> np.ndarray:
-        """Return those of some subfaults that act in the window that begins with a step."""
+        """Return the subfaults that act in the window that begins with a step."""
         first = self.first[numbers]
         # Those that begin after the run have no steps: they act in no window.
-        some = (first < begin + WINDOW) & (self.stop[numbers] > np.maximum(begin, first))
-        return numbers[some]
+        is_acting = (first < begin + WINDOW) & (self.stop[numbers] > np.maximum(begin, first))
+        return numbers[is_acting]
 
     def most(self, numbers: np.ndarray) -> int:
-        """Return how many of some subfaults act in one window at most."""
-        some = numbers[self.stop[numbers] > self.first[numbers]]
-        return self.together(self.first[some], self.stop[some])
+        """Return how many of these subfaults act in a window at most."""
+        late_numbers = numbers[self.stop[numbers] > self.first[numbers]]
+        return self.together(self.first[late_numbers], self.stop[late_numbers])
 
     def together(self, begin: np.ndarray, end: np.ndarray) -> int:
-        """Return how many of what acts in the steps begin <= step < end (n) share a window."""
+        """Return how many items acting in steps begin <= step < end (n) share a window."""
         size = self._steps // WINDOW + 2
         # Begins less ends, summed over windows: how many act in each.
         begun = np.bincount(begin // WINDOW, minlength=size)
@@ -128,16 +128,16 @@ class FaultSignals:
     def window(self, begin: int, numbers: np.ndarray) -> np.ndarray:
         """Return the signals (step, subfault) of a window, for subfaults of increasing numbers."""
         self._blocks = [b for b in self._blocks if (self.stop[b[0]] > begin).any()]
-        # Drop blocks that have ended; evaluate those that begin.
+        # Drop blocks that have ended; evaluate blocks that begin.
         known = np.concatenate([b[0] for b in self._blocks] or [np.zeros(0, np.int64)])
         self._work_out(np.setdiff1d(numbers, known))
         samples = np.zeros((numbers.size, WINDOW), self._kind)
-        for some, signals in self._blocks:
-            rows = np.searchsorted(numbers, some).clip(max=numbers.size - 1)
-            in_block = numbers[rows] == some
+        for members, signals in self._blocks:
+            rows = np.searchsorted(numbers, members).clip(max=numbers.size - 1)
+            in_block = numbers[rows] == members
             # Step of the window within each kept signal; 0 outside it.
-            at = begin + np.arange(WINDOW) - self.first[some[in_block], None]
-            length = (self.stop - self.first)[some[in_block], None]
+            at = begin + np.arange(WINDOW) - self.first[members[in_block], None]
+            length = (self.stop - self.first)[members[in_block], None]
             inside = (at >= 0) & (at < length)
             taken = np.take_along_axis(signals[in_block], np.where(inside, at, 0), 1)
             samples[rows[in_block]] = np.where(inside, taken, 0.0)
@@ -146,7 +146,7 @@ class FaultSignals:
     def _work_out(self, numbers: np.ndarray) -> None:
         """Keep the signals of subfaults; none depends on which others are among them."""
         lengths = self._lengths[numbers]
-        # Blocks of some, in threads: the transforms do not hold Python's lock.
+        # In blocks, by threads: the transforms do not hold Python's lock.
         blocks: list[np.ndarray] = []
         for length in np.unique(lengths).tolist():
             alike = numbers[lengths == length]
@@ -168,11 +168,11 @@ class FaultSignals:
 
 
 class Subfaults:
-    """The subfaults of one fault.
+    """The subfaults of a fault.
 
     Attributes:
         fault: the fault.
-        spread: numbers of those that are spread by weights along each axis.
+        spread: numbers of the subfaults spread by weights along each axis.
         signals: moment rates.
         depths: weights along z.
     """
@@ -227,9 +227,9 @@ class Subfaults:
         return along.astype(np.int64) - WIDTH // 2 + 1
 
     def down(self, field: Field, numbers: np.ndarray) -> np.ndarray:
-        """Return the weights (subfault, n) of some subfaults along z, times strength and step.
+        """Return the weights (subfault, n) of subfaults along z, times strength and step.
 
-        With those along x and y (`level`) they are what a field gets per unit of their signals.
+        Times the weights along x and y (`level`) they are a field's increment per unit signal.
         """
         # A moment rate dM/dt acts on a stress as -dM/dt / cell (stress glut).
         drives = self._interpolation.physics.drives["moment_tensor"]
@@ -242,13 +242,13 @@ class Subfaults:
         return np.asarray(down / self._interpolation.norm(field, *at).reshape(rows.shape))
 
     def _among(self, field: Field, axis: str, numbers: np.ndarray) -> np.ndarray:
-        """Return where some subfaults stand among the points of a field along an axis."""
+        """Return the positions of subfaults on the points of a field along an axis."""
         if axis not in self._coordinates:
             return np.zeros(numbers.size)
         return self._coordinates[axis][numbers] - 0.5 * (axis in field.half)
 
     def level(self, axis: str, half: bool, numbers: np.ndarray) -> np.ndarray:
-        """Return the weights (subfault, WIDTH) of some subfaults along x or y.
+        """Return the weights (subfault, WIDTH) of subfaults along x or y.
 
         Args:
             axis: "x" or "y".
@@ -278,7 +278,7 @@ class Subfaults:
 @derived_once
 def placed_faults(run: Any) -> list[Subfaults]:
     """Return the faults of a run on its grid (`seismo.solver.discretization.Discretization`)."""
-    # Of two grids the one has them on whose side of the plane they lie.
+    # Of two grids they belong to the grid on their side of the plane.
     every = (fault for shot in run.shots for fault in shot.faults)
     faults = [fault for fault in every if run.has(fault.positions).all()]
     if not faults:

@@ -1,8 +1,8 @@
 """Rows whose spacing grows with depth: laid out by the scenario, or by the velocities of its earth.
 
-By the velocities a cell is min(3, v / v_min) times as tall as one at the top, with v the slowest
-wave below and v_min the slowest anywhere: waves have no fewer points in a wavelength than the
-slowest ones have at the top.
+By the velocities a cell is min(3, v / v_min) times as tall as at the top, with v the slowest wave
+below and v_min the slowest anywhere: waves have no fewer points in a wavelength than the slowest at
+the top.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from seismo.solver.accuracy.time_step import Scheme
 from seismo.solver.medium.earth_samples import earth_of
 
 _ACROSS = {2: 4001, 3: 101}  # places along x, and along y, that are asked at most
-CLEAR = 28  # rows of one height below a contact of fluid and solid
+CLEAR = 28  # rows of equal height below a contact of fluid and solid
 _FINE = 2  # depths in a cell of the top's height
 
 
 def rows_laid_out(scenario: Scenario) -> Stretching | None:
-    """Return the rows of a scenario whose spacing grows; None where all have one height.
+    """Return the rows of a scenario whose spacing grows; None where all have the same height.
 
     Raises:
-        ScenarioError: its equation asks for rows of one height.
+        ScenarioError: its equation asks for rows of equal height.
     """
     return _rows(scenario) if scenario.grid.spacing.grows else None
 
 
 @remembered()
 def _rows(scenario: Scenario) -> Stretching | None:
-    """Return the rows of a scenario whose spacing may grow; None where all have one height."""
+    """Return the rows of a scenario whose spacing may grow; None where all have the same height."""
     spec = scenario.grid
     options = relaxation_of(scenario) or scenario.options
     ground = ground_of(scenario)
@@ -114,7 +114,7 @@ def refuse_growing_contacts(scheme: Scheme) -> None:
             "grid", "spacing", "z",
             problem=f"grows within the {closure.rows} rows of the free surface; use a length",
         )  # fmt: skip
-    # Rows that contacts close, and those that their differences read.
+    # Rows that contacts close, and rows that their differences read.
     reach = 3 * (scheme.stencil.order // 2) + 2
     ends = [(contact.half + reach, contact.z_index) for contact in slips.corrected]
     last, contact_index = max(ends, default=(0, 0.0))
@@ -152,7 +152,7 @@ def _by_velocities(scenario: Scenario, physics: Physics, grid: Grid) -> Callable
     # As many points in a wavelength as at the top.
     factors = np.minimum(LARGEST, below / below[0])
     if wet.any() and not wet.all():
-        # Rows about contacts of fluid and solid have one height.
+        # Rows about contacts of fluid and solid have equal height.
         factors[: np.flatnonzero(wet)[-1] + _FINE * CLEAR] = 1.0
 
     def wanted(depth: float) -> float:
@@ -183,7 +183,7 @@ def _even_grid(scenario: Scenario, ground: Ground | None) -> Grid:
 
 def slowest_waves(earth: Earth, grid: Grid, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the slowest wave (n) in m/s at depths z (n), and whether there is any fluid (n)."""
-    # Places all over the extent; one in an earth that varies with depth only.
+    # Places all over the extent; a single one in an earth that varies with depth only.
     counts = {a: min(grid.points[AXES.index(a)], _ACROSS[grid.dimensions]) for a in grid.axes}
     across = {a: np.linspace(*grid.limits(a), counts[a]) for a in grid.axes if a != "z"}
     if earth.layered:

@@ -1,10 +1,10 @@
 """Damping of absorbing layers against guided waves that grow in perfectly matched layers.
 
-In a bed between stiffer ones, in a stiff plate over a softer one, or in soft ground on rock under a
-free surface, some waves have opposite phase and group velocities (Lamb 1904; Tolstoy & Usdin 1957);
-along an absorbing layer these are not absorbed but amplified (Becache, Fauqueux & Joly 2003;
-Skelton, Adams & Craster 2007). So the contrasts of the shear modulus are evaluated on every face
-across x or y, down and along the face.
+In a bed between stiffer beds, in a stiff plate over a softer half-space, or in soft ground on rock
+under a free surface, some waves have opposite phase and group velocities (Lamb 1904; Tolstoy &
+Usdin 1957); along an absorbing layer these are not absorbed but amplified (Becache, Fauqueux & Joly
+2003; Skelton, Adams & Craster 2007). So the contrasts of the shear modulus are evaluated on every
+face across x or y, down and along the face.
 
 The damping of the fields in the layers that ends this growth (as a share p of d, see
 `seismo.solver.medium.cpml`) was found by runs at source frequencies low relative to the grid's
@@ -12,9 +12,9 @@ cut-off, which need the strongest damping. It rises with the contrast of beds, w
 the modulus's logarithm from node to node (over 40 nodes), and with the contrast of ground on rock,
 most of all where the ground has few cells. Stacks of two rocks in turn need most of it; where
 layers have means of their columns (`seismo.features.guided_waves.side_layers`) they need little,
-and so do beds apart, if alpha keeps half its value (`validation/beds_beside_layers.py`): what grows
-there does so where d is largest, so that at first the outer part of the layers is damped alone.
-Which of both a column is, and what it needs, is tried where it has many beds
+and so do beds apart, if alpha keeps half its value (`validation/beds_beside_layers.py`): waves grow
+there where d is largest, so that at first the outer part of the layers is damped alone. Which of
+both a column is, and its need, is found by trial runs where it has many beds
 (`seismo.features.guided_waves.trial_runs`).
 
 Between a free surface and a rigid bottom every rock is a plate, in which waves grow at once.
@@ -54,15 +54,15 @@ from seismo.solver.medium.field_damping import BESIDE_BEDS, EARLY_OF_STACKS, Lay
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
 
-INVERSION = 2.0  # times as stiff as what lies below it
-ENCLOSED = 2.0  # times as stiff, or as soft, as what lies on either side
+INVERSION = 2.0  # times as stiff as the rock below it
+ENCLOSED = 2.0  # times as stiff, or as soft, as the rock on either side
 WINDOW = 40  # nodes over which jumps are averaged
 _CAPPED = 9.0  # largest mean_jump that counts, as beside a fluid
 ORDINARY = 90.0
-# what more contrast adds, up to so many times as much
+# increase with contrast, up to so many times as much
 PER_DECADE = 0.024
 MOST_CONTRAST = 10.0
-OUTRUN = 1.2  # times as fast as rock at the surface is what counts as rise
+OUTRUN = 1.2  # times as fast as rock at the surface counts as rise
 GROUND = 1.3  # contrast of rock below softer ground from which on that counts
 # the p of it: least, and in contrasts
 LEAST_OF_GROUND = 0.005
@@ -101,7 +101,7 @@ _PER_CELL = 8  # samples down a cell where the earth varies sideways: beds may b
 def mean_jump(shear: np.ndarray, axis: int) -> float:
     """Return the mean mean_jump of its logarithm from node to node, the largest of all windows.
 
-    Nothing jumps beside what is not a number.
+    Nothing jumps beside NaN.
     """
     largest = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -144,7 +144,7 @@ def inverted(shear: np.ndarray) -> float:
 
 
 def enclosed(shear: np.ndarray) -> float:
-    """Return by how much a face has something stiffer or softer than what lies on either side.
+    """Return the contrast of a face's stiffest or softest bed with both sides.
 
     1 where no modulus is `ENCLOSED` times as large.
     """
@@ -167,10 +167,10 @@ def _largest(ratios: np.ndarray, least: float) -> float:
 
 
 def field_damping(discretization: Discretization, fastest: float) -> LayerDamping:
-    """Return the damping of what the medium guides, in layers for waves so fast [m/s]."""
+    """Return the damping of waves that the medium guides, in layers for waves so fast [m/s]."""
     faces = discretization.scenario.boundaries
     means = has_means(discretization.physics.medium)
-    # Layers with one damping throughout a run have no use for a trial.
+    # Layers with constant damping throughout a run need no trial.
     is_tried = means and faces.layer.damping is None and discretization.interface is None
     advised = damping(
         discretization.earth, discretization.grid, discretization.closure is not None,
@@ -191,13 +191,13 @@ def damping(
     Args:
         earth: the earth; nothing grows but P-SV waves.
         grid: the grid, with the widths of its layers.
-        free_surface: whether the top is one.
+        free_surface: whether the top is a free surface.
         rigid_bottom: whether the bottom is rigid.
         fastest: velocity in m/s that the layers are made for.
         has_means: whether columns of the medium have means
             (`seismo.features.guided_waves.side_layers`).
         trial: function(axis, column) that returns the least p before `BEDS_HARMLESS` steps beside
-            a column, None where none will do; its mean jump tells without one.
+            a column, None where none suffices; without a trial its mean jump decides.
     """
     if not {"vp", "vs", "rho"} <= set(earth.needs):
         return LayerDamping()
@@ -296,7 +296,8 @@ def _absorbing_faces(
 ) -> tuple[dict[str, np.ndarray], list[tuple[tuple[str, int], int]]]:
     """Return places by axis, and of each absorbing face its axis, end (0 or -1) and points.
 
-    Where the earth varies with depth only, one face across x stands for all those across x and y.
+    Where the earth varies with depth only, a single face across x stands for all faces across x and
+    y.
 
     Args:
         earth: the earth.
@@ -353,7 +354,7 @@ def _beside_beds(contrast: float) -> float:
 
 
 def _of_column(contrast: float, stacked: bool, averaged: bool, early: float) -> tuple[float, float]:
-    """Return the early and the later p of beds of a contrast, one above the other.
+    """Return the early and the later p of beds of a contrast, stacked.
 
     Args:
         contrast: of their moduli, 1 without any.

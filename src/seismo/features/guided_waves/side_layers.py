@@ -13,16 +13,16 @@ then waves of the interior have lost enough not to be reflected much. In corners
 both. Rows about contacts of fluid and solid, which are corrected for their own medium
 (`seismo.features.contacts.rows`), keep it.
 
-A stack of beds is transversely isotropic as a whole (Backus 1962, eq. 13), and so is one of beds
-that are so themselves (Schoenberg & Muir 1989)::
+A stack of beds is transversely isotropic as a whole (Backus 1962, eq. 13), and so is a stack of
+beds that are so themselves (Schoenberg & Muir 1989)::
 
     rho = <rho>,           c33 = 1 / <1 / c33>,    c13 = <c13 / c33> c33,
     c44 = 1 / <1 / c44>,   c66 = <c66>,            c11 = <c11 - c13^2 / c33> + <c13 / c33>^2 c33
 
 The angle brackets are (1 - t) times the rock of the row, and t times a mean over rows with the
 weights of a normal distribution of `SPREAD` rows. Positive weights leave the medium positive, and
-no wave faster than the fastest of its rocks. Fluids keep their own medium, and part a column: rock
-on one side does not take part in means on the other.
+no wave faster than the fastest of its rocks. Fluids keep their own medium, and divide a column:
+means do not extend across fluid.
 
 Symbols: rho (kg/m3), c11 ... c66 (Pa), t a share from 0 to 1.
 """
@@ -84,7 +84,7 @@ class RunningMeans:
         }
         changed = _inner(solid) & (self.share > 0.0)
         constants = _constants(mixed)
-        # Of rock the densities along axes are those of nodes.
+        # Of rock the densities along axes are the nodes'.
         constants |= {name: constants["rho"] for name in columns if name.startswith("rho_")}
         return {
             name: np.where(changed, constant, _inner(columns[name]))
@@ -97,7 +97,7 @@ def _inner(array: np.ndarray) -> np.ndarray:
 
 
 def _terms(c: Columns, solid: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what is averaged; of fluids no compliance of shear."""
+    """Return the averaged quantities; of fluids no compliance of shear."""
     share = c["c13"] / c["c33"]
     terms = {
         "rho": c["rho"],
@@ -124,9 +124,9 @@ def _constants(m: Columns) -> dict[str, np.ndarray]:
 
 
 def _means(terms: Columns, solid: np.ndarray) -> dict[str, np.ndarray]:
-    """Return weighted means (z, y, x) of terms, of the rows of one stretch of rock."""
+    """Return weighted means (z, y, x) of terms, of the rows of a stretch of rock."""
     count = len(solid) - 2 * REACH
-    # Rows with as many fluid ones above them belong to one stretch.
+    # Rows with equally many fluid rows above them belong to a stretch.
     stretch = np.cumsum(~solid, axis=0)
     total = np.zeros((count, *solid.shape[1:]))
     sums = {name: np.zeros((count, *term.shape[1:])) for name, term in terms.items()}
@@ -167,7 +167,7 @@ def share_along(discretization: Discretization, axis: str, index: np.ndarray) ->
 def in_side_layers(
     discretization: Discretization, subdomain: Subdomain, medium: Media
 ) -> tuple[Media, Callable[[np.ndarray], np.ndarray]] | None:
-    """Return the medium with the means of the layers, and what spreads arrays of it over (y, x).
+    """Return the medium with the means of the layers, and a function to spread it over (y, x).
 
     Where the earth varies with depth only, it has a column for each share of the means; else it is
     changed in place. None where layers have no means.
@@ -179,11 +179,13 @@ def in_side_layers(
     """
     if not discretization.field_damping.averaged:
         return None
-    nodes = {axis: np.array(some) for axis, some in every_node(discretization, subdomain).items()}
+    nodes = {
+        axis: np.array(numbers) for axis, numbers in every_node(discretization, subdomain).items()
+    }
     share = _shares(discretization, nodes)
     free = _free_rows(discretization, nodes["z"])
     if not discretization.earth.layered:
-        # Along the normal of a layer one column is that of all points.
+        # Along the normal of a layer a single column serves all points.
         for box, index in _pieces(discretization, nodes):
             for name, mean in means_at(discretization, index, share[box]).items():
                 medium[name][free, *box] = mean[free]
@@ -201,7 +203,7 @@ def in_side_layers(
 def mixed_rows(
     discretization: Discretization, is_even: Callable[[Media], np.ndarray]
 ) -> np.ndarray:
-    """Return of every row (z) whether the means of some layer are not even, as a stage asks."""
+    """Return for every row (z) whether the means of any layer are not even, as a stage asks."""
     grid = discretization.grid
     if not discretization.field_damping.averaged:
         return np.zeros(grid.points[2], bool)
@@ -229,7 +231,7 @@ def means_at(
 
 
 def _shares(discretization: Discretization, nodes: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return t (y, x) of some nodes."""
+    """Return t (y, x) of nodes."""
     # In corners the larger of both.
     along = {axis: share_along(discretization, axis, nodes[axis]) for axis in nodes if axis != "z"}
     return np.maximum(along.get("y", np.zeros(1))[:, None], along["x"][None, :])
@@ -249,8 +251,8 @@ def _column(nodes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 def _pieces(
     discretization: Discretization, nodes: Mapping[str, np.ndarray]
 ) -> Iterator[tuple[tuple[slice, slice], dict[str, np.ndarray]]]:
-    """Yield parts (y, x) of the layers, and nodes whose columns they have: along a normal one."""
-    # The layers across x keep their columns in corners; those across y have the rest.
+    """Yield parts (y, x) of the layers, and nodes of their columns: along a normal a single one."""
+    # The layers across x keep their columns in corners; layers across y have the rest.
     inside = _span(share_along(discretization, "x", nodes["x"]) == 0.0)
     for axis in (a for a in nodes if a != "z"):
         n = AXES.index(axis)

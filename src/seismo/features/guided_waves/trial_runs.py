@@ -1,12 +1,12 @@
-"""Trial runs of a column of beds between two absorbing layers, which tell what grows there.
+"""Trial runs of a column of beds between two absorbing layers, which show whether waves grow there.
 
 Whether beds guide waves that grow depends on how alike they are, on their thickness and on their
 contrast, and no single number of these tells it. So a column is run by itself::
 
     layer | `CELLS` cells of the column | layer
 
-with forces of the run's dominant frequency, and with one damping of the layers' outer part after
-the other (`seismo.solver.medium.field_damping`).
+with forces of the run's dominant frequency, and with a sequence of dampings of the layers' outer
+part (`seismo.solver.medium.field_damping`).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
 
 SHARES = (0.0, 0.004, 0.008)  # the p that are tried,
-MOST = 0.01  # and the one that motion is compared with
+MOST = 0.01  # and the step that motion is compared with
 EXCESS = 0.08  # of the peak, by which it may be larger
 GROWING = -0.3  # e-folds in 1000 steps, from which on beds ask for more than `MOST`,
 LEFT = 0.02  # and the share of the peak
 STEPS = 2500
 CELLS = 10
-ROWS = 100  # of a column that are run, those with the largest jumps,
+ROWS = 100  # of a column that are run, with the largest jumps,
 LEAST_ROWS = 40  # or as many with the lowest rock below
 SAMPLES = 8  # of a column down a row
 _LOOK = 50  # steps between looks

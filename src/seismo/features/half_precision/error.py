@@ -18,9 +18,9 @@ _STEPS = 1000
 _CHANGES = {"acceleration", "strain_rate", "rotation", "divergence"}  # differences of fields
 _LOUDER = 5.0  # times as much noise, which is white; measured 2 to 8
 # Of sources of stress, by 2-D runs 14 and 28 cells away, within a factor of 2:
-_FINE = 20.0  # points per S wavelength at one; with n times as many, n times as much noise
+_FINE = 20.0  # points per S wavelength at the first; with n times as many, n times as much noise
 _LASTING = 3.0  # times as much where a moment stays behind
-_STAYS = 0.1  # of the largest moment: what counts as such
+_STAYS = 0.1  # of the largest moment: counts as such
 _SAMPLES = 4097  # of a signal
 # Of stresses in soft rock, by 2-D runs with vp / vs of 2, 10, 25, 50 and 100, within a factor of 2:
 _SOFT = 10.0  # vp / vs; with n times as much, n times as much noise
@@ -33,9 +33,9 @@ def rounding_error(discretization: Discretization) -> float:
     Each step rounds every number by 2^-12 of itself at most: noise that grows as the root of the
     number of steps. Measured 5 to 40 wavelengths from a moment, in 2-D and 3-D, at orders 4 to 12.
     It is white, so that differences in space and time have more of it. Cells beside a source have
-    most: their motion is the larger beside that of waves, the more of them a wavelength has, and
-    what moment stays there is rounded until the end. Rock that is soft in shear turns noise of
-    normal stresses into more motion. Acoustic waves, 2e-3 to 6e-3, have none of these.
+    most: the more points a wavelength has, the more their motion exceeds that of waves; and static
+    moment there is rounded until the end. Rock that is soft in shear turns noise of normal stresses
+    into more motion. Acoustic waves, 2e-3 to 6e-3, have none of these.
     """
     if not discretization.scenario.in_16_bits:
         return 0.0

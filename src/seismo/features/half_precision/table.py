@@ -1,18 +1,17 @@
 """Fields in 16 bits (`precision: float16`): the same equation, in units in which its numbers suit.
 
-A number of 16 bits (float16) has 11 bits, from 6e-5 to 65504; what is smaller loses bits, what is
-larger is infinite. Velocities are therefore kept times s_v and stresses times s_s, powers of two
-that round nothing. With k = s_s / s_v the equations are as before, of a medium k times as heavy and
-as stiff:
+A number of 16 bits (float16) has 11 bits, from 6e-5 to 65504; smaller numbers lose bits, larger are
+infinite. Velocities are therefore kept times s_v and stresses times s_s, powers of two that round
+nothing. With k = s_s / s_v the equations are as before, of a medium k times as heavy and as stiff:
 
     (k rho) d(s_v v)/dt = div (s_s s),    d(s_s s)/dt = (k c) grad (s_v v)
 
-Waves of pressure alone have one factor, and are stepped by increments (`Physics.in_increments`):
-rounding would change the difference of two steps. Their lengths are in units near the spacing, so
-that what layers remember of derivatives is as large as pressures, and kept in 16 bits, too.
+Waves of pressure alone have a single factor, and are stepped by increments
+(`Physics.in_increments`): rounding would change the difference of two steps. Their lengths are in
+units near the spacing, so that layer memory is as large as pressures, and kept in 16 bits, too.
 
-Formulas compute in float32, and round what they store. Of the model those arrays have 16 bits that
-all planes read, rounded up or down at random (`seismo.backends.row_kernels`).
+Formulas compute in float32, and round on storing. Of the model, arrays that all planes read have 16
+bits, rounded up or down at random (`seismo.backends.row_kernels`).
 
 Beside the strongest source velocities, or pressures where there are none, are brought near
 2^`_PEAK`, as they are estimated, within a factor of ten; stresses are rho c times as large. That
@@ -43,7 +42,7 @@ VELOCITY = "m/s"
 STRESS = "Pa"
 _PEAK = 12  # power of two
 _FURTHER = 2  # powers of two, up to which stresses may stay beside a moment
-_STRAIN = 0.25  # of what a moment adds to its cell; measured 0.1 between points of the grid
+_STRAIN = 0.25  # of a moment's effect on its cell
 _LEAST = 1e-3  # of the model: below 6e-5 numbers of 16 bits lose bits
 _MOST = 3e4
 _SOFTEST = 20.0  # vp / vs: c11 - c13, twice a shear modulus, is a small difference in softer rock
@@ -52,7 +51,7 @@ _SOFTEST = 20.0  # vp / vs: c11 - c13, twice a shear modulus, is a small differe
 def can_be_short(physics: Physics) -> bool:
     """Whether the fields of an equation may be kept in 16 bits.
 
-    Those of lossless elastic waves may, and those that step by increments.
+    Fields of lossless elastic waves may, and fields that step by increments.
     """
     if physics.in_increments:
         return True
@@ -65,9 +64,9 @@ def in_16_bits(physics: Physics, velocity: float, stress: float, model: bool) ->
     """Return an equation of velocities and stresses that are kept in 16 bits, times powers of two.
 
     Args:
-        physics: one that `can_be_short`.
-        velocity: what velocities are multiplied by.
-        stress: what stresses are multiplied by.
+        physics: that `can_be_short`.
+        velocity: factor of velocities.
+        stress: factor of stresses.
         model: whether the model is kept in 16 bits, too.
     """
     scale_of = {VELOCITY: velocity, STRESS: stress}
@@ -81,7 +80,7 @@ def pressures_in_16_bits(physics: Physics, scale: float, length: float, model: b
     """Return an equation of pressures by increments, which are kept in 16 bits, layers and all.
 
     Args:
-        physics: one that has `in_increments`.
+        physics: that has `in_increments`.
         scale: power of two that pressures are multiplied by.
         length: power of two near the spacing in m; in its units fluxes and second derivatives are
             about as large as pressures, and k = (c dt)^2 is near 1.
@@ -102,7 +101,7 @@ def _kept(
     Args:
         physics: the equation.
         scales: of its fields.
-        factors: of the medium, and what sources read of the model arrays is multiplied by then.
+        factors: of the medium; applied to the model arrays that sources read.
         model: whether the model is kept in 16 bits, too.
     """
     of_medium, of_arrays = factors
@@ -141,7 +140,7 @@ def _scaled(term: SourceTerm, scale: float, factor: float) -> SourceTerm:
     return replace(term, scale=scale_of)
 
 
-# A module that imports this one.
+# A module that imports this module.
 
 
 def terms_on_stress(discretization: Discretization, source: PointSource) -> list[SourceTerm]:
@@ -176,7 +175,8 @@ def halved(discretization: Discretization, relaxation: Relaxation | None) -> Dis
         length = scale_to(1.0 / min(discretization.waves.spacing), 0)
         fits = (discretization.extremes.vp_min * discretization.clock.dt / length) ** 2 > _LEAST
         return replace(discretization, physics=pressures_in_16_bits(physics, scale, length, fits))
-    # Of stress by the impedance at the strongest source; what a slow one leaves has to fit, too.
+    # Of stress by the impedance at the strongest source; the static stress of a slow source has to
+    # fit, too.
     heavier = scale_to(_impedance(discretization, sources[int(largest.argmax())].position), 0)
     static = _static_velocity(discretization, sources)
     scale = min(scale, scale_to(static, _PEAK + _FURTHER)) if static else scale
@@ -197,12 +197,12 @@ def _velocities(discretization: Discretization, sources: Sequence[PointSource]) 
 def _static_velocity(discretization: Discretization, sources: Sequence[PointSource]) -> float:
     """Estimate the largest stress that a moment holds in its cell, over the impedance, in m/s.
 
-    A share of what it adds stays, where nothing moves any more: the strain times the velocity.
+    A static share stays, where nothing moves any more: the strain times the velocity.
     """
     strained = [source for source in sources if terms_on_stress(discretization, source)]
     if not strained:
         return 0.0
-    # The rate of what is one derivative lower.
+    # The rate of a quantity one derivative lower.
     lower = [replace(source, derivative=source.derivative + 1) for source in strained]
     dt = discretization.clock.dt
     end = discretization.total_steps * dt

@@ -3,10 +3,10 @@
 A step is stable up to dt = 2 / (c sqrt(sum over axes of S_a^2 / h_a^2)), S_a being the largest
 symbol of the differences along an axis. Free surfaces and contacts ask for more points per
 wavelength than dispersion does: there bounded differences
-(`seismo.grid.coefficients`), whose S is less, disperse little. Along z those under a
-free surface have a closure of their own. Differences stay as they are along z where its closure
-does not apply, a contact of fluid and solid has one-sided rows, or a source or receiver lies beside
-a contact. They stay along all axes where sources and receivers lie in each other's near field,
+(`seismo.grid.coefficients`), whose S is less, disperse little. Along z differences under a free
+surface have their own closure. Differences stay as they are along z where its closure does not
+apply, a contact of fluid and solid has one-sided rows, or a source or receiver lies beside a
+contact. They stay along all axes where sources and receivers lie in each other's near field,
 sources radiate at frequencies at which bounded waves stand still, or waves guided by thin beds or
 closed rows grow in absorbing layers.
 
@@ -53,17 +53,17 @@ from seismo.solver.discretize import discretize
 from seismo.solver.grid_layout import Level
 
 _SHARE = 0.3  # of the accepted error of the traces, for dispersion and for a free surface
-# Where the symbol is flat waves stand still, and what sources radiate there rings on. So next to
+# Where the symbol is flat waves stand still, and radiation of sources there rings on. So next to
 # nothing of their energy may lie above a share of the least such value.
 _FLAT = 0.7
 _RINGS = 1e-7
 _CLEAR = 8  # cells between a contact and a source or receiver, or another contact
-_FINE = 4  # samples of a cell, in search of one
+_FINE = 4  # samples of a cell, in search of a contact
 _SUDDEN = 0.03  # relative change of a parameter from sample to sample
 # Cells between sources and receivers, up to order 8 and above, from which on near fields of forces
-# and moments hardly err: they hold shorter waves than those that travel, strains more than motion.
-# Order 8, bound 1.5, 4, 8, 12, 16 cells away: motion 37, 1.5, 0.2, 0.04 %, strain 1.0 and 0.08 % at
-# 12 and 16; order 16, strain 14, 17, 22 cells away: 6.4, 1.1, 0.02 %.
+# and moments hardly err: near fields hold shorter waves than travelling waves, strains more than
+# motion. Order 8, bound 1.5, 4, 8, 12, 16 cells away: motion 37, 1.5, 0.2, 0.04 %, strain 1.0 and
+# 0.08 % at 12 and 16; order 16, strain 14, 17, 22 cells away: 6.4, 1.1, 0.02 %.
 _NEAREST = {1.5: (16, 22), 1.7: (12, 18), 1.9: (10, 16), 2.2: (9, 14)}
 _NEAREST_UNDER_SURFACE = 16
 LEAST_CELLS = min(low for low, _ in _NEAREST.values())  # nearer nothing is bounded
@@ -163,8 +163,8 @@ def clear_axes(
     """Return the axes along which differences may be bounded, by the contacts of flat layers.
 
     None where two contacts are near each other: waves guided between thin beds grow in absorbing
-    layers. Not z where one lies beside a source or a receiver, or has rows of its own, as those of
-    fluid and solid have.
+    layers. Not z where a contact lies beside a source or a receiver, or has its own rows (fluid and
+    solid).
     """
     rows = _contacts(earth, grid)
     if (np.diff(rows) < _CLEAR).any():
@@ -186,7 +186,7 @@ def _contacts(earth: Earth, grid: Grid) -> np.ndarray:
     at = (z[:, None, None], zero, zero) if grid.dimensions == 3 else (z[:, None], None, zero)
     medium = np.array([column.ravel() for column in earth.sample(*at).values()])
     sudden = (np.abs(np.diff(medium)) > _SUDDEN * np.abs(medium[:, 1:])).any(axis=0)
-    # A change that spreads over some samples is one contact.
+    # A change that spreads over several samples is a single contact.
     return rows[1:][sudden & ~np.append(False, sudden[:-1])]
 
 
@@ -210,7 +210,7 @@ def _rings(waves: Waves, stencil: Stencil) -> bool:
 
 
 def _bounded(stencil: Stencil, axes: str, bound: float) -> Iterator[Stencil]:
-    """Yield differences that are bounded along some axes, too."""
+    """Yield differences that are bounded along further axes, too."""
     for known, tolerance in bounded_family(stencil.order):
         if known == bound:
             yield replace(stencil, bounds=(*stencil.bounds, (axes, bound, tolerance)))
@@ -247,7 +247,7 @@ def no_longer_steps(discretization: Discretization) -> WarningLines:
 
 
 def _cells_apart(discretization: Discretization) -> float:
-    """Return the cells between a source and what is nearest of it; 0 where maps are wanted."""
+    """Return the cells between a source and the nearest receiver; 0 where maps are wanted."""
     return discretization.waves.nearest / max(discretization.waves.spacing)
 
 
@@ -256,7 +256,7 @@ class LongerSteps:
     """What a run with bounded differences takes.
 
     Attributes:
-        steps: beside those of the run as it is.
+        steps: beside the run's own.
         error: of the traces, expected.
     """
 
@@ -268,7 +268,7 @@ class LongerSteps:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Name the key, and what it saves."""
+        """Name the key, and its saving."""
         return (
             f"grid.stencil: long_steps takes {percent(1.0 - self.steps)} fewer steps, and is "
             f"expected to err by {percent(self.error)}"
@@ -276,7 +276,7 @@ class LongerSteps:
 
 
 def longer_steps(discretization: Discretization, expected: Expected) -> LongerSteps | None:
-    """Return what bounded differences save, if it is much and they keep to the wanted accuracy."""
+    """Return the saving by bounded differences, if large and within the wanted accuracy."""
     spec = discretization.scenario.grid
     if spec.stencil != "fitted" or expected.error > spec.accuracy:
         return None

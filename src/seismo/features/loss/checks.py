@@ -28,7 +28,7 @@ from seismo.runs.prediction.lines import Cause, Check, in_percent, never
 from seismo.solver.accuracy.waves import Passage
 from seismo.solver.discretization import Discretization
 
-_QUALITIES = np.array([1.0, 1.5, 2.5, 5.0, 20.0])  # over the least one, at which the fit is tried
+_QUALITIES = np.array([1.0, 1.5, 2.5, 5.0, 20.0])  # over the least, at which the fit is tried
 _TRIED = 24  # points along an axis at which quality factors by direction are compared
 _ALIKE = 1e-3  # differences by direction that are not told
 _UNCHANGED = 5e-4  # of phase velocities, which are not told
@@ -152,7 +152,7 @@ def attenuation_fit(discretization: Discretization) -> AttenuationFit | None:
 
 
 def least_fit(discretization: Discretization, expected: Expected) -> AttenuationFit | None:
-    """Return how well media attenuate, of two grids those that do so more; None where none does."""
+    """Return how well media attenuate, on two grids the more attenuating; None where none does."""
     fits = [attenuation_fit(grid) for grid in discretization.grids_of_spacing]
     return min((fit for fit in fits if fit), key=lambda fit: fit.least, default=None)
 
@@ -248,7 +248,7 @@ def follows_loosely(discretization: Discretization) -> Iterator[str]:
 
 
 def fit_remedy(discretization: Discretization) -> str:
-    """Return what makes traces err less by their mechanisms, "" where nothing does."""
+    """Return the remedy of traces' errors by mechanisms, "" if there is none."""
     relaxation = discretization.earth.relaxation
     error = fit_error(discretization)
     if relaxation is None or relaxation.law is None or not error:
@@ -317,8 +317,8 @@ def step_error(discretization: Discretization) -> float:
         medium = passage.medium
         y = float(relaxation.cell_value(wave, math.inf, medium.vp or 1.0, medium.vs or 0.0))
         wanted, run = (
-            one.modulus(wave, y, omega) ** -0.5 / passage.velocity
-            for one in (relaxation.with_step(0.0), relaxation)
+            stage_relaxation.modulus(wave, y, omega) ** -0.5 / passage.velocity
+            for stage_relaxation in (relaxation.with_step(0.0), relaxation)
         )
         errors.append(_trace_error(discretization, passage, wanted, run))
     return math.hypot(*errors)
@@ -337,8 +337,8 @@ def _trace_error(
 ) -> float:
     """Return the relative error of traces after a passage with a complex slowness of a run.
 
-    A(w) exp(-i w s d) arrives; logarithms of that, over the largest wanted one, are numbers at any
-    distance d.
+    A(w) exp(-i w s d) arrives; logarithms relative to the largest wanted are finite at any distance
+    d.
     """
     exponents = -1j * _frequencies(discretization) * passage.distance
     strengths = 0.5 * np.log(np.maximum(discretization.waves.spectra.energy, np.finfo(float).tiny))

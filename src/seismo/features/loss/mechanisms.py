@@ -5,18 +5,18 @@ bits where that loses nothing that counts.
 
 A 16-bit number has 11 bits and nine decades, from 6e-5 to 65504. A memory variable is a correction
 of order 1/Q of a strain rate, so that its rounding, 2^-12 of itself in every step, changes traces
-by some 1e-4. All are multiplied by one power of two, such that the strain rate next to the
-strongest source, as it is estimated, is near 2^`_PEAK`; those of runs are 1e2 to 5e3 there. Waves
-of much weaker sources have fewer bits, also where the strongest one does not act yet, or in other
-shots: beside one 1e2, 1e3, 1e4 and 1e5 times as strong their traces change by 6e-5, 5e-4, 5e-3 and
-3e-2 (45 cells away, Q 10). So they are kept where no source that acts is more than `MOST_UNLIKE`
-times as strong as another; the subfaults of a finite fault count as one, which is their strongest.
+by about 1e-4. All are multiplied by a power of two, such that the strain rate next to the strongest
+source, as it is estimated, is near 2^`_PEAK`. Waves of much weaker sources have fewer bits, also
+where the strongest does not act yet, or in other
+shots: their traces lose accuracy in proportion to the ratio of strengths. So they are kept where no
+source that acts is more than `MOST_UNLIKE` times as strong as another; the subfaults of a finite
+fault count as a single source, their strongest.
 
 What rounding beside a source radiates reaches far receivers, where waves that lost most of their
 energy are weaker: 10 points per wavelength, Q 10, 8, 12, 16 and 20 wavelengths away, traces change
 by 5e-5, 1.2e-4, 4.7e-4 and 1.3e-3 (5 points: 4e-5 at most). So `auto` keeps 32 bits where S waves
 of the dominant frequency have more than `MOST_LOSSES` times Q wavelengths to go, and where rows
-beside contacts of fluid and solid add to memory variables what the sweeps leave out.
+beside contacts of fluid and solid correct memory variables.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
 
 DECADE = 10.0  # the band reaches at least so far down from the highest frequency
-BELOW = 3.0  # and so far below the lowest dominant one
+BELOW = 3.0  # and so far below the lowest dominant frequency
 CARRIED = 0.29  # of the sampling rate: frequencies that time steps carry
-LEAST_DECAY = 5e-4  # w_l dt: what a step takes of a variable must not be lost in its rounding
+LEAST_DECAY = 5e-4  # w_l dt: a variable's decay in a step must not be lost in its rounding
 MOST_UNLIKE = 300.0  # times as strong: between 1e2 and 1e3, where traces change by 6e-5 and 5e-4
 MOST_LOSSES = 1.5  # wavelengths over Q on the way to a receiver: 4e-4 on its traces
 _PLACES = 33  # on that way
@@ -89,8 +89,8 @@ def stepping(
     """Return the clock of a run and the mechanisms that its steps have.
 
     The modulus that steps evaluate (`relaxation.warped`) reaches higher frequencies than the band,
-    so that the unrelaxed one is larger than in continuous time, and the limit lower. It is that of
-    the first choice of a step, at most.
+    so that the unrelaxed modulus is larger than in continuous time, and the limit lower. It is that
+    of the first choice of a step, at most.
 
     Args:
         relaxation: as in continuous time.
@@ -116,7 +116,7 @@ def stepping(
 
 
 def in_steps(relaxation: Relaxation, scenario: Scenario, dt: float) -> Relaxation:
-    """Return mechanisms that a run of time step dt s has, fitted for what time stepping does.
+    """Return mechanisms that a run of time step dt s has, fitted with the effect of time stepping.
 
     Raises:
         ScenarioError: the step is too long for the band.
@@ -140,11 +140,11 @@ def band_of(scenario: Scenario) -> tuple[float, float]:
     return min(highest / DECADE, dominant_frequency(scenario) / BELOW), highest
 
 
-# A module that imports this one.
+# A module that imports this module.
 
 
 def relaxing(discretization: Discretization, relaxation: Relaxation | None) -> Discretization:
-    """Return a run in whose medium mechanisms relax, with what its memory variables are kept in.
+    """Return a run whose medium relaxes, with the precision of its memory variables.
 
     Raises:
         ScenarioError: 16 bits are asked for, and will not do.
@@ -181,7 +181,7 @@ def _with_storage(relaxation: Relaxation, discretization: Discretization) -> Rel
     sources = [source for shot in discretization.shots for source in shot.sources]
     peak = 1.0
     if not problem:
-        # Scale from the strongest source; refuse sources too unlike for one scale.
+        # Scale from the strongest source; refuse sources too unlike for a single scale.
         dt = discretization.clock.dt
         duration = discretization.total_steps * dt
         rates = strain_rates(
@@ -241,9 +241,9 @@ def losses(
     """
     if not len(receivers) or not len(sources):
         return 0.0
-    some = slice(None, None, 1 + len(sources) // _MOST_ENDS)
+    chosen = slice(None, None, 1 + len(sources) // _MOST_ENDS)
     ends = receivers[:: 1 + len(receivers) // _MOST_ENDS][None, :, None]
-    starts = sources[some][:, None, None]
+    starts = sources[chosen][:, None, None]
     share = (np.arange(_PLACES) + 0.5)[:, None] / _PLACES
     # Midpoint rule of f / (vs Q) along straight paths.
     rock = earth.as_given.at(starts + (ends - starts) * share, dimensions)
@@ -269,7 +269,7 @@ def too_few_bits(relaxation: Relaxation, scenario: Scenario, physics: Physics) -
 
 
 def unlike(sources: Sequence[PointSource], rates: np.ndarray) -> str:
-    """Return which sources that act are too unlike for one scale; "" where none are."""
+    """Return the acting sources that are too unlike for a single scale; "" where none are."""
     # The subfaults of a fault count as their strongest.
     strongest = dict[object, int]()
     for n in map(int, np.flatnonzero(rates)):

@@ -124,7 +124,7 @@ def attenuated_waves(draft: Draft) -> Mistakes:
     """Check that something attenuates where it is said how."""
     equation = draft.equation
     section = draft.others.get("attenuation")
-    unread = draft.model is None or None in draft.model  # may hold what attenuates
+    unread = draft.model is None or None in draft.model  # may hold attenuating media
     if equation and section and not equation.attenuates and not unread:
         problem = "the model gives no quality factor that the waves feel: add qp or qs"
         yield Mistake(("attenuation",), f"{problem}, or leave it out")

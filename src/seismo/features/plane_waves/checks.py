@@ -52,13 +52,13 @@ def _ends(nodes: dict[str, np.ndarray], plane: dict[str, float], axis: str) -> n
 
 
 def _outside(discretization: Discretization, box: WaveBox, positions: np.ndarray) -> np.ndarray:
-    """Return which positions (n, 3) m some of whose points may lie outside the box."""
+    """Return which positions (n, 3) m with points that may lie outside the box."""
     grid = discretization.grid
     beyond = np.zeros(len(positions), bool)
     for axis in box.faces:
         a = AXES.index(axis)
         index = grid.index(axis, positions[:, a])
-        # Motion is read from some points about a position.
+        # Motion is read from points about a position.
         beyond |= index > box.last[a] - READ
         if axis != "z":
             beyond |= index < box.first[a] + READ

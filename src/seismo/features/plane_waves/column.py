@@ -1,14 +1,14 @@
-"""A plane wave in the layered earth about a box, as the grid itself has it: one column of rows.
+"""A plane wave in the layered earth about a box, as the grid itself carries it: a column of rows.
 
-For one frequency, exp(s t), and one horizontal slowness every column of the background has the same
+For a frequency, exp(s t), and a horizontal slowness every column of the background has the same
 motion, but for a factor exp(-s p . x). What the formulas of a step make of it (`column_formulas`)
 is a linear system of all fields in all rows: differences, closed rows under a free surface, means
 of the medium and the time step are the scheme's own, so nothing of the wave is left for the box to
 scatter. Unknown are the fields U after the last stage that writes them; before it they stand for
 U / z, z = exp(s dt).
 
-Below the rows the half-space goes on. There the wave comes up, a mode exp(kappa z) of the
-difference equations, and what goes down is their decaying solution: with rows in blocks,
+Below the rows the half-space goes on. The up-going wave there is a mode exp(kappa z) of the
+difference equations, the down-going their decaying solution: with rows in blocks,
 
     A- u[n-1] + A0 u[n] + A+ u[n+1] = 0,      u[n+1] = T u[n]
 
@@ -35,7 +35,7 @@ MatrixFactor = tuple[int, str]
 Matrices = dict[MatrixFactor, sparse.csr_array]
 _MOST_TURNS = 64  # of the cyclic reduction, each of twice as many rows
 _ROUNDING = 1e-13  # of a root
-_SINGULAR = 1e-4  # of the largest singular value: those of waves that solve the equations
+_SINGULAR = 1e-4  # of the largest singular value: belong to solutions of the equations
 _SMALL = 1e-15  # of the couplings that are left
 
 
@@ -56,13 +56,13 @@ class Injected(NamedTuple):
 
 
 class Mode(NamedTuple):
-    """A wave that comes up in the half-space, at one frequency.
+    """An up-going wave in the half-space, at a frequency.
 
     Attributes:
         s: of exp(s t), in the time of the grid, 1/s.
         z: exp(s dt).
         slope: of exp(kappa z), kappa in 1/m.
-        symbols: axis -> what a horizontal derivative multiplies by, 1/m.
+        symbols: axis -> factor of a horizontal derivative, 1/m.
         velocity: component -> particle velocity of the incident wave at the reference row.
     """
 
@@ -107,16 +107,16 @@ class IncidentColumn:
         self._kept = sum(not field.remembers for field in fields)
         self._half = np.array([0.5 * ("z" in field.half) for field in fields[: self._kept]])
         self.injected: list[Injected] = []
-        self._read: dict[str, dict[str, Matrices]] = {}  # what each stage sees
+        self._read: dict[str, dict[str, Matrices]] = {}  # fields that each stage sees
         self._entries = _Entries(self._composed(matrices, model, even))
 
     def _composed(
         self, matrices: ColumnDifferences, model: Mapping[str, np.ndarray], even: Mapping
     ) -> Matrices:
-        """Return U minus what a step makes of U / z, as matrices (unknown, unknown)."""
+        """Return U minus the step of U / z, as matrices (unknown, unknown)."""
         size = self._total * len(self._names)
         row = np.arange(self._total)
-        # Unknowns row by row, what is eliminated behind; in units in which all are of a size.
+        # Unknowns row by row, eliminated ones last; in units that make all of equal size.
         picks = {}
         for n, name in enumerate(self._names):
             at = row * self._kept + n if n < self._kept else self._total * n + row
@@ -125,7 +125,7 @@ class IncidentColumn:
         now: dict[str, Matrices] = {name: {(1, ""): pick} for name, pick in picks.items()}
         last = {name: stage.name for stage in self.physics.stages for name in stage.writes}
         system: Matrices = {}
-        # Stages in order: each sees what those before it have left.
+        # Stages in order: each sees the results of the previous.
         for stage in self.physics.stages:
             updates = stage_updates(self.physics, stage, matrices, model, even.get(stage.name))
             self._read[stage.name] = dict(now)
@@ -158,7 +158,7 @@ class IncidentColumn:
         return _rising_solution(system, size, count, ahead @ going_down, right)
 
     def reading(self, stage: str, name: str, matrix: sparse.csr_array) -> Matrices:
-        """Return what reads a matrix times a field, as a stage sees it, from the unknowns."""
+        """Return matrices that give a matrix times a field, in a stage, from the unknowns."""
         count = self.rows * self._kept
         return {
             factor: (matrix @ m[: self.rows, :count]).tocsr()
@@ -197,16 +197,16 @@ class IncidentColumn:
     def _incident(self, step: complex, symbol: np.ndarray, mode: Mode) -> np.ndarray:
         """Return the incident wave in the last block of rows and the next (row * field).
 
-        Loss makes the direction of `Mode.velocity` another, complex one; its square is the same.
+        Loss makes the direction of `Mode.velocity` complex; its square is the same.
         """
         names = self._names[: self._kept]
         # Velocities stand half a step later than t = step dt.
         known = np.array([name in mode.velocity for name in names])
         wanted = np.array([mode.velocity[n] for n in names if n in mode.velocity]) * np.sqrt(mode.z)
-        # What solves the equations of a row: one wave, or S waves of either polarisation.
+        # Solutions of the equations of a row: a wave, or S waves of either polarisation.
         _, sizes, rows = np.linalg.svd(symbol)
         waves = rows[sizes <= _SINGULAR * sizes[0]].conj().T
-        # Of these the one that moves most as in rock that loses nothing, and of its size.
+        # Of these the wave most similar to that in lossless rock, scaled to its size.
         shares = np.linalg.lstsq(waves[known], wanted, rcond=None)[0]
         moved = waves[known] @ shares
         amplitudes = waves @ shares * np.sqrt((wanted @ wanted) / (moved @ moved))
@@ -220,10 +220,11 @@ class _Entries:
     def __init__(self, matrices: Matrices) -> None:
         summands = [matrix.tocoo() for matrix in matrices.values()]
         self._at = tuple(
-            np.concatenate([getattr(one, name) for one in summands]) for name in ("row", "col")
+            np.concatenate([getattr(summand, name) for summand in summands])
+            for name in ("row", "col")
         )
         self._data = np.concatenate([summand.data for summand in summands])
-        self._summand = np.repeat(np.arange(len(summands)), [one.nnz for one in summands])
+        self._summand = np.repeat(np.arange(len(summands)), [summand.nnz for summand in summands])
         self._factors = list(matrices)
         self._shape = summands[0].shape
 
@@ -244,12 +245,12 @@ class _Entries:
 
 
 def _block_of(matrix: sparse.coo_array, rows: slice, columns: slice) -> np.ndarray:
-    """Return some rows and columns of a matrix."""
-    some = (matrix.row >= rows.start) & (matrix.row < rows.stop)
-    some &= (matrix.col >= columns.start) & (matrix.col < columns.stop)
+    """Return ranges of rows and columns of a matrix."""
+    is_inside = (matrix.row >= rows.start) & (matrix.row < rows.stop)
+    is_inside &= (matrix.col >= columns.start) & (matrix.col < columns.stop)
     block = np.zeros((rows.stop - rows.start, columns.stop - columns.start), complex)
-    at = (matrix.row[some] - rows.start, matrix.col[some] - columns.start)
-    np.add.at(block, at, matrix.data[some])
+    at = (matrix.row[is_inside] - rows.start, matrix.col[is_inside] - columns.start)
+    np.add.at(block, at, matrix.data[is_inside])
     return block
 
 
@@ -259,15 +260,15 @@ def _rising_solution(
     """Return the solution of the first rows and columns, of `count` blocks of a size.
 
     They couple neighbouring blocks, but the first ones, under a free surface, all of each other.
-    A block is added to the last one, which has the right side alone.
+    A block is added to the last, which alone has the right-hand side.
     """
     edge = size * count
-    some = (matrix.row < edge) & (matrix.col < edge)
-    row = matrix.row[some]
-    column = matrix.col[some]
-    data = matrix.data[some]
+    is_inside = (matrix.row < edge) & (matrix.col < edge)
+    row = matrix.row[is_inside]
+    column = matrix.col[is_inside]
+    data = matrix.data[is_inside]
     away = column // size - row // size
-    # So many blocks at the top are taken as one.
+    # So many blocks at the top are taken as a single block.
     farther = np.abs(away) > 1
     joined = 1 + int(np.maximum(row, column)[farther].max(initial=0)) // size
     top = np.zeros((joined * size, joined * size), complex)
@@ -281,7 +282,7 @@ def _rising_solution(
     blocks += 1j * np.bincount(at, data.imag, 3 * size * edge)
     blocks = blocks.reshape(count, 3, size, size)
     blocks[-1, 1] += last
-    # Block elimination from the top (Thomas): u[n] = -upward[n] u[n+1] above what comes up.
+    # Block elimination from the top (Thomas): u[n] = -upward[n] u[n+1] above the up-going wave.
     upward = []
     diagonal = top
     for n in range(joined, count):
@@ -296,7 +297,7 @@ def _rising_solution(
 
 
 def _derivatives(axes: str, stage: str, updates: Mapping[str, RowSum]) -> list[Injected]:
-    """Return what derivatives along each axis add to the fields of a stage."""
+    """Return the terms of derivatives along each axis in the fields of a stage."""
     injected: list[Injected] = []
     for axis in axes:
         for name, update in updates.items():
@@ -308,7 +309,7 @@ def _derivatives(axes: str, stage: str, updates: Mapping[str, RowSum]) -> list[I
 
 def _composition(update: RowSum, now: Mapping[str, Matrices]) -> Matrices:
     """Return an update of fields that are themselves functions of the unknowns."""
-    # Matrices multiply; a horizontal derivative adds its axis to what is left out.
+    # Matrices multiply; a horizontal derivative adds its axis to the factor left out.
     total: Matrices = {}
     for (name, axis), matrix in update.terms.items():
         for (power, axes), inner in now[name].items():
@@ -317,15 +318,15 @@ def _composition(update: RowSum, now: Mapping[str, Matrices]) -> Matrices:
     return total
 
 
-def _added(one: Matrices, other: Matrices, factor: float = 1.0) -> Matrices:
-    total = dict(one)
-    for key, matrix in other.items():
+def _added(first: Matrices, second: Matrices, factor: float = 1.0) -> Matrices:
+    total = dict(first)
+    for key, matrix in second.items():
         total[key] = total[key] + matrix * factor if key in total else matrix * factor
     return total
 
 
 def number(mode: Mode, factor: MatrixFactor) -> complex:
-    """Return what a matrix has been left without."""
+    """Return the factor that a matrix has been left without."""
     power, axes = factor
     number = mode.z**-power
     for axis in axes:

@@ -1,4 +1,4 @@
-"""The formulas of an equation on one column of the grid, as matrices.
+"""The formulas of an equation on a column of the grid, as matrices.
 
 In an earth that varies with depth only, a wave with horizontal slowness p depends on x and y as
 exp(-s p . x). A staggered difference along them is then a number; along z it is a matrix, closed
@@ -47,7 +47,7 @@ class RowSum:
     __radd__ = __add__
 
     def __mul__(self, factor: Any) -> RowSum:
-        """Return it times a number, or one (row) for each row."""
+        """Return it times a number, or times numbers (row)."""
         # A factor of each row is a diagonal matrix to the left; rows times 0 are left out.
         rows = next(iter(self.terms.values())).shape[0]
         diagonal = sparse.diags_array(np.broadcast_to(np.asarray(factor, float), rows)).tocsr()
@@ -57,7 +57,7 @@ class RowSum:
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Any) -> RowSum:
-        """Return it over a number, or one (row) for each row."""
+        """Return it over a number, or over numbers (row)."""
         return self * (1.0 / np.asarray(divisor, float))
 
     def __neg__(self) -> RowSum:
@@ -98,7 +98,7 @@ class ColumnCell:
 
     def d(self, axis: str, name: str) -> RowSum:
         """Return the derivative of a field, half a cell up or down the axis."""
-        # Across x and y one number, which is left out; along z up from nodes, down from between.
+        # Across x and y a factor, which is left out; along z up from nodes, down from between.
         if axis != "z":
             return RowSum({(name, axis): self._differences.identity})
         up = "z" not in self._physics.named(name).half
@@ -109,7 +109,7 @@ class ColumnCell:
         return self.sum(self.d(axis, name) for axis, name in pairs)
 
     def next(self, name: str, axes: str) -> np.ndarray:
-        """Return a coefficient one node further: along z alone it is another one."""
+        """Return a coefficient at the next node: only along z does it differ."""
         rows = self._model[name]
         return np.append(rows[1:], rows[-1:]) if "z" in axes else rows
 
@@ -185,22 +185,22 @@ def stage_updates(
     model: Mapping[str, np.ndarray],
     even: np.ndarray | None,
 ) -> dict[str, RowSum]:
-    """Return what a stage makes of each field that it changes.
+    """Return a stage's new values of each field that it changes.
 
     Args:
         physics: the wave equation.
-        stage: one of its stages.
+        stage: of the equation.
         matrices: the differences along z.
         model: coefficients (row).
         even: (row) whether the formula of isotropic planes is that of a row; None if of none.
     """
-    # Once for each kind of plane: the general formula, and that of one rock.
+    # Once for each kind of plane: the general formula, and that of a single rock.
     updates = []
     for update in (stage.update, stage.even.update if stage.even else None):
         if update is None:
             continue
         cell = ColumnCell(physics, matrices, model)
-        # Rows of one rock may lack what the general formula divides by, and are not taken of it.
+        # Rows of a single rock may lack divisors of the general formula, and do not use it.
         with np.errstate(divide="ignore", invalid="ignore"):
             update(cell)
         updates.append(cell.written)

@@ -5,12 +5,12 @@ by a factor; along another one each has a delay of its own. Columns (y, x) are a
 
 A wave with horizontal slowness p has at x the motion of its column a time p . x later. Where time
 dispersion is removed from the traces a frequency w of the grid stands for Omega = 2 / dt sin(w dt /
-2), and the wave has the phase exp(-i Omega p . x): a delay that depends on frequency. A filter of
-some samples about a whole number of steps has it, and the weights of a difference, for all
+2), and the wave has the phase exp(-i Omega p . x): a delay that depends on frequency. A filter of a
+few samples about a whole number of steps has it, and the weights of a difference, for all
 frequencies that a signal holds, by least squares.
 
-Delays along x and y add up, so that responses are products: of places (y, x) only those along each
-axis are computed.
+Delays along x and y add up, so that responses are products: only the factors along each axis are
+computed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SignalBand(NamedTuple):
     Attributes:
         strength: (n) of a signal at equal steps of frequency from 0 to the highest, at most 1.
         highest: of its frequencies, in radians per step.
-        removal: whether delays are those of traces that are freed from time dispersion.
+        removal: whether delays are of traces that are freed from time dispersion.
     """
 
     strength: np.ndarray
@@ -57,7 +57,7 @@ class SignalBand(NamedTuple):
 
     @property
     def segment(self) -> float:
-        """Steps of delay for which filters of one signal serve."""
+        """Steps of delay for which filters of a signal serve."""
         return 8.0 * _SPREAD / self.counting**2 if self.removal else np.inf
 
 
@@ -79,7 +79,7 @@ class AxisDelays(NamedTuple):
         return np.asarray((self.offsets * size).sum(1) / size.sum(1))
 
     def response(self, frequency: np.ndarray) -> np.ndarray:
-        """Return (n, place) what the sum makes of exp(i w t), of frequencies (n) in rad a step."""
+        """Return the sum's response (n, place) to exp(i w t), frequencies (n) in rad a step."""
         phases = np.exp(-1j * np.multiply.outer(frequency, self.offsets))
         return np.asarray((phases * self.weights).sum(2))
 
@@ -115,12 +115,12 @@ def retarded_filters(
     fit = _Fit(y, x, references, band)
     count = references.size
     # Some places tell the length.
-    some = np.unique(np.linspace(0, count - 1, _TRIED).astype(int))
-    wanted = fit.responses(some)
+    tried = np.unique(np.linspace(0, count - 1, _TRIED).astype(int))
+    wanted = fit.responses(tried)
     for length in range(_SHORTEST, _LONGEST + 1, TOGETHER):
         if fit.error(wanted, length) <= ERROR:
             break
-    # All places, some at a time.
+    # All places, in blocks.
     inverse = np.linalg.pinv(fit.basis(length), rcond=_RANK)
     taps = np.empty((count, length))
     for first in range(0, count, _AT_ONCE):
@@ -130,7 +130,7 @@ def retarded_filters(
 
 
 class _Fit:
-    """Least squares of the weights of filters, at some frequencies.
+    """Least squares of the weights of filters, at given frequencies.
 
     Attributes:
         centres: (place) the whole numbers of steps that filters stand about.
@@ -146,7 +146,7 @@ class _Fit:
         self._importance = np.maximum(strength, _LEAST_WEIGHT)[:, None]
         true = 2.0 * np.sin(0.5 * self._frequency) if band.removal else self._frequency
         self._along = [axis.response(true) for axis in (y, x)]
-        # Signals have exp(-i (Omega - w) reference) already: one of few delays.
+        # Signals have exp(-i (Omega - w) reference) already: few delays remain.
         kinds, self._kind = np.unique(references, return_inverse=True)
         self._shared = np.exp(1j * np.outer(true - self._frequency, kinds))
         self.centres = np.round(middle(y, x)).astype(np.int64)
@@ -154,9 +154,9 @@ class _Fit:
         self._late = np.exp(1j * np.outer(self._frequency, self._steps))
 
     def responses(self, numbers: np.ndarray) -> np.ndarray:
-        """Return what signals lack about the centres of places, (2 frequency, place).
+        """Return the wanted responses about the centres of places, (2 frequency, place).
 
-        It is that of the frequencies, times what these count; real parts, then imaginary ones.
+        Times the weights of frequencies; real parts, then imaginary parts.
         """
         along_y, along_x = self._along
         at_y, at_x = np.divmod(numbers, along_x.shape[1])
@@ -193,7 +193,7 @@ class IncidentTerm(NamedTuple):
         field: name.
         points: along x, y, z, indices of the points that it is added to: all of their product.
         numbers: (y, x) of each column: which of the delays that differ it has.
-        scales: (y, x) what a column's signals are multiplied by.
+        scales: (y, x) factors of a column's signals.
         signals: (segment, step, z) of each row, for delays that are similar.
         segments: (delay) which of them.
         filters: of the delays.
@@ -215,7 +215,7 @@ class ColumnsAlong(NamedTuple):
     Attributes:
         points: (n) their indices.
         numbers: (n) which of the delays each has.
-        scales: (n) what its signals are multiplied by.
+        scales: (n) factors of its signals.
         delays: that differ.
     """
 
@@ -226,14 +226,14 @@ class ColumnsAlong(NamedTuple):
 
 
 class WaveColumns(NamedTuple):
-    """Columns (y, x): all products of those along each axis."""
+    """Columns (y, x): all products of columns along each axis."""
 
     x: ColumnsAlong
     y: ColumnsAlong
 
     @property
     def numbers(self) -> np.ndarray:
-        """Which delay each (y, x) has: of those (y, x) that differ, in rows of x."""
+        """Number of the delay of each (y, x): of the distinct delays, in rows of x."""
         return self.y.numbers[:, None] * len(self.x.delays.offsets) + self.x.numbers
 
     @property
@@ -252,7 +252,7 @@ def wave_columns(
         wave: its plane wave.
         box: of the wave.
         axis: of the derivatives.
-        field: name of what they change.
+        field: name of the field that they change.
     """
     half = discretization.physics.named(field).half
     x, y = (_along(discretization, wave, box, a, a == axis, a in half) for a in "xy")
@@ -274,7 +274,7 @@ def _along(
         wave: its plane wave.
         box: of the wave.
         axis: "x" or "y".
-        crossing: whether the derivatives are those along it.
+        crossing: whether the derivatives are along it.
         half: whether the points lie half a cell further.
     """
     grid = discretization.grid
@@ -289,7 +289,7 @@ def _along(
         offset = 0.5 * half + np.concatenate([arms, -arms])
     # Horizontal slowness times velocity: the wave's direction along the axis.
     along = wave.level[AXES.index(axis)]
-    # No slowness: one delay, and factors that are the sums of the weights.
+    # No slowness: a single delay, and factors that are the sums of the weights.
     if along == 0.0:
         together = AxisDelays(np.zeros((1, 1)), np.ones((1, 1)))
         return ColumnsAlong(points, np.zeros(points.size, np.int64), lacking.sum(1), together)
@@ -307,7 +307,7 @@ def _across(
     """Return the points along an axis whose differences cross the boundary, and their weights.
 
     Returns:
-        (n) indices; (n, 2 M) c_m (chi_i - chi_j) / h for j ahead, then those for j behind.
+        (n) indices; (n, 2 M) c_m (chi_i - chi_j) / h for j ahead, then for j behind.
     """
     grid = discretization.grid
     first = discretization.stencil.first / grid.spacing[AXES.index(axis)]

@@ -77,12 +77,12 @@ def incident_size(discretization: Discretization) -> IncidentSize:
     for wave in incident_waves(discretization):
         # Each face of the box: columns times rows of points, each column with its delay.
         band = wave.band(wave.spectrum())
-        for one in wave.injected:
-            rows, _ = wave.shares(one)
-            columns = wave.columns(one) if rows.size else None
+        for term in wave.injected:
+            rows, _ = wave.shares(term)
+            columns = wave.columns(term) if rows.size else None
             if columns is None:
                 continue
-            # Points are all columns and rows; signals those of delays, by their segments.
+            # Points are all columns and rows; signals of delays, by their segments.
             segments, references = wave.segments(columns, band)
             sizes = IncidentSize(
                 rows.size * columns.numbers.size,
@@ -94,15 +94,15 @@ def incident_size(discretization: Discretization) -> IncidentSize:
 
 
 def injections(solver: SubdomainSolver, medium: object) -> list[AddedLaunches]:
-    """Return what the plane waves of a run add to a subdomain."""
+    """Return the injections of the plane waves of a run into a subdomain."""
     terms = incident_terms(solver.discretization)
     return [IncidentInjection(solver.backend, solver.fields, terms)]
 
 
 class IncidentInjection(AddedLaunches):
-    """The terms of a plane wave that act in one subdomain.
+    """The terms of a plane wave that act in a subdomain.
 
-    Nothing of it is part of the state: what it adds depends on the step alone.
+    Nothing of it is part of the state: its amounts depend on the step alone.
     """
 
     def __init__(self, backend: Backend, fields: Fields, terms: Sequence[IncidentTerm]) -> None:
@@ -121,7 +121,7 @@ class IncidentInjection(AddedLaunches):
         precision = np.dtype(self._backend.precision)
         # What differences lack where they cross the box: scale times signal (t - delay).
         x, y, z = term.points
-        # Points in the order of memory, those of this subdomain alone.
+        # Points in the order of memory, of this subdomain alone.
         row, iy, ix = (
             a.ravel() for a in np.meshgrid(*(np.arange(p.size) for p in (z, y, x)), indexing="ij")
         )

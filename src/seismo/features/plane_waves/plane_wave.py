@@ -1,8 +1,8 @@
 """Plane waves from below, the box that has all of their motion, and the earth about it.
 
 A wave comes up in the half-space under a layered earth, with its reflections at layers and surface.
-It enters through the sides and the bottom of a box; outside of it a run has only what things inside
-scatter, which the absorbing layers take (total and scattered field; Alterman & Karal 1968)::
+It enters through the sides and the bottom of a box; outside of it a run has only scattered waves,
+which the absorbing layers absorb (total and scattered field; Alterman & Karal 1968)::
 
     free surface  ______________________________
                  |    |                    |    |
@@ -16,7 +16,7 @@ incidence i from the vertical and the azimuth a from x to y, is where the wave g
 n, SV along (cos i cos a, cos i sin a, sin i), SH along (-sin a, cos a, 0), where the wavelet is
 positive.
 
-The incident wave is that of the earth without what is inside of the box. About it, as far as
+The incident wave is that of the earth without the contents of the box. About it, as far as
 differences reach inwards and as far as the grid goes outwards, rock may vary with depth alone, and
 from the bottom of the box on not at all.
 """
@@ -64,10 +64,10 @@ class PlaneWave(PointSource):
         wave: "P", "SV" or "SH".
         incidence: of the direction in the half-space, from the vertical, in radians.
         azimuth: of the direction, from x to y, in radians.
-        margin: m from the ends of the grid's extent to the box, some points if None.
+        margin: m from the ends of the grid's extent to the box, a few points if None.
         velocity: of the wave in the half-space in m/s.
         impedance: of the half-space for it in Pa s/m.
-        evanescent: whether P or S waves of its slowness are, in some rock of the run.
+        evanescent: whether P or S waves of its slowness are, in any rock of the run.
     """
 
     wave: str = "P"
@@ -96,7 +96,7 @@ class PlaneWave(PointSource):
     def silent_after(self) -> float:
         """Time in s after which nothing of it enters the grid, which layers may keep up for long.
 
-        Nor does what it moves first tell how large its other components become.
+        Nor does the first motion tell how large its other components become.
         """
         return math.inf
 
@@ -151,7 +151,7 @@ class WaveBox:
 def rock_below(earth: Earth, grid: Grid) -> dict[str, float]:
     """Return the parameters of the rock at the bottom of the extent, in its first column.
 
-    Velocities of rock that attenuates are those at the reference frequency.
+    Velocities of attenuating rock hold at the reference frequency.
     """
     x, _ = grid.limits("x")
     y = np.array([grid.limits("y")[0]]) if grid.dimensions == 3 else None
@@ -273,7 +273,7 @@ def refuse_background(discretization: Discretization) -> None:
 def _problems(
     discretization: Discretization, wave: PlaneWave
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield keys of the source and what is wrong."""
+    """Yield keys of the source and their problems."""
     box = box_of(discretization, wave)
     grid = discretization.grid
     # Points between the box and the layers, which differences of the highest order reach.
@@ -289,7 +289,7 @@ def _problems(
             problem = f"leaves no more than {discretization.stencil.order} points of the box along"
             yield ("margin",), f"{problem} {axis}: make it smaller, or grid.extent.{axis} larger"
             return
-    # The half-space is one of equal rows.
+    # The half-space has equal rows.
     heights = grid.heights(np.arange(box.last[2], grid.points[2]))
     if not np.allclose(heights, heights[-1], rtol=_ALIKE, atol=0.0):
         problem = "rows still grow there, and a plane wave comes from rows of one height"
@@ -303,7 +303,7 @@ def _problems(
         problem = f"fluid meets solid at z = {depth:.6g} m of the layered earth"
         yield ("type",), f"{problem}, where plane waves are not known: use solids alone"
         return
-    # Polarisation and dispersion of the incident wave are those of isotropic rock.
+    # Polarisation and dispersion of the incident wave are as in isotropic rock.
     below = rock_below(discretization.earth, grid)
     odd = [name for name, value in below.items() if name not in _ISOTROPIC and value != 0.0]
     if odd or not below.get("vs"):
@@ -316,8 +316,8 @@ def _problems(
 def _uneven(discretization: Discretization, box: WaveBox) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield where rock about the box differs from that of its first corner.
 
-    The ends of the extent are left out: cells there have half the samples of others, and only what
-    the box scatters comes there.
+    The ends of the extent are left out: cells there have half the samples of others, and only
+    scattered waves arrive there.
     """
     grid = discretization.grid
     reach = discretization.stencil.order // 2
@@ -328,7 +328,7 @@ def _uneven(discretization: Discretization, box: WaveBox) -> Iterator[tuple[tupl
         inner[axis] = np.arange(grid.extent.lo[a] + ends, grid.extent.hi[a] - ends)
         corner[axis] = np.array([max(box.first[a], inner[axis][0])])
     column = _averages(discretization, {**inner, **corner})
-    # From the bottom of the box on, one rock.
+    # From the bottom of the box on, a single rock.
     bottom = box.last[2] - grid.extent.lo[2]
     for numbers in column.values():
         rows = np.flatnonzero(

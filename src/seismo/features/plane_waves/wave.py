@@ -1,7 +1,7 @@
 """What a plane wave adds to the fields about its box, as signals of rows and where they act.
 
-Inside the box fields are those of all waves, outside those of all but the incident one f. A
-difference that reaches across the boundary takes some of its values from the other side, and lacks
+Fields inside the box are of all waves, outside of all but the incident wave f. A difference that
+reaches across the boundary takes part of its values from the other side, and lacks
 
     sum over j of  c_j (chi_i - chi_j) f_j,      chi = 1 inside, 0 outside,
 
@@ -48,7 +48,7 @@ def background(
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return the coefficients (row) at the first corner of a box, and by stage the even rows.
 
-    Rows beyond the grid are as the last one.
+    Rows beyond the grid are as the last row.
 
     Args:
         discretization: the run.
@@ -72,8 +72,8 @@ def background(
     return model, {stage: planes[rows] for stage, planes in discretization.even.items()}
 
 
-_SUPPRESSED = 1e-8  # of what comes a period of the transform late
-_EVANESCENT = (2, 1e-4)  # periods of the transform, and what is left of a wave one late
+_SUPPRESSED = 1e-8  # of waves that arrive a period of the transform late
+_EVANESCENT = (2, 1e-4)  # periods of the transform, and the rest of a wave one period late
 _ABOVE = 1e-3  # of the damping: frequency that stands for zero
 _CUT = 1e-12  # of the spectrum: frequencies that are left out
 _PASSED = (2.2, 2.8)  # points per wavelength in the half-space: none below, all above
@@ -104,7 +104,7 @@ class IncidentWave:
         model, even = background(discretization, self.box, rows + 3 * block)
         index = np.minimum(np.arange(rows + 3 * block), grid.points[2] - 1)
         heights = np.array([grid.heights(index), grid.heights(index + 0.5)])
-        # Rows down to some below the box, and blocks of the half-space behind them.
+        # Rows down to a few below the box, and blocks of the half-space behind them.
         spacing = grid.spacing[2]
         self._height = spacing * float(heights[0, -1])
         self._column = IncidentColumn(
@@ -123,29 +123,31 @@ class IncidentWave:
         self.samples = discretization.total_steps + self._ahead + _SPARE
 
     def terms(self) -> Iterator[IncidentTerm]:
-        """Yield what each stage's differences lack."""
+        """Yield the terms that each stage's differences lack."""
         spectrum = self.spectrum()
         band = self.band(spectrum)
-        acting = [(one, *self.shares(one)) for one in self.injected]
-        acting = [(one, rows, matrices) for one, rows, matrices in acting if rows.size]
+        acting = [(term, *self.shares(term)) for term in self.injected]
+        acting = [(term, rows, matrices) for term, rows, matrices in acting if rows.size]
         ends = np.cumsum([0, *(rows.size for _, rows, _ in acting)])
-        # Matrices that read the rows of all terms, one below the other, from the unknowns.
+        # Matrices that read the rows of all terms, stacked, from the unknowns.
         reading: dict[MatrixFactor, list] = {}
-        for n, (one, _, matrices) in enumerate(acting):
+        for n, (term, _, matrices) in enumerate(acting):
             for name, matrix in matrices.items():
-                for factor, m in self._column.reading(one.stage, name, matrix).items():
+                for factor, m in self._column.reading(term.stage, name, matrix).items():
                     reading.setdefault(factor, []).append(_placed(m, ends[n], ends[-1]))
-        sums = {factor: sum(some[1:], some[0]).tocsr() for factor, some in reading.items()}
+        sums = {
+            factor: sum(summands[1:], summands[0]).tocsr() for factor, summands in reading.items()
+        }
         transfer = self._transfer(spectrum, sums, ends[-1])
         # Filters of the same columns serve several fields.
         filters: dict[tuple, RetardedFilters] = {}
-        for n, (one, rows, _) in enumerate(acting):
+        for n, (term, rows, _) in enumerate(acting):
             # Where it acts, and how late the wave comes to each column.
-            columns = self.columns(one)
+            columns = self.columns(term)
             if columns is None:
                 continue
             segments, references = self.segments(columns, band)
-            kind = self._kind(one)
+            kind = self._kind(term)
             if kind not in filters:
                 filters[kind] = retarded_filters(
                     columns.y.delays, columns.x.delays, references[segments], band
@@ -155,8 +157,8 @@ class IncidentWave:
                 for delay in references
             ]
             yield IncidentTerm(
-                one.stage,
-                one.field,
+                term.stage,
+                term.field,
                 (columns.x.points, columns.y.points, rows),
                 columns.numbers,
                 columns.scales,
@@ -168,7 +170,7 @@ class IncidentWave:
     def _transfer(
         self, spectrum: Spectrum, sums: Mapping[MatrixFactor, sparse.csr_array], rows: int
     ) -> np.ndarray:
-        """Return what matrices read from the column (row, frequency).
+        """Return matrices' products with the column (row, frequency).
 
         Raises:
             ScenarioError: the column's motion is not of the wave's size.
@@ -182,7 +184,7 @@ class IncidentWave:
             if field.name in ("vx", "vy", "vz")
         ]
         motion = np.zeros((len(moved), self._rows, spectrum.s.size), complex)
-        # The column, one frequency after another.
+        # The column, frequency by frequency.
         for n, s in enumerate(spectrum.s):
             if self._wave.evanescent and s.imag == 0.0:
                 s += _ABOVE * 1j * s.real  # at s itself waves neither grow nor decay with depth
@@ -199,7 +201,7 @@ class IncidentWave:
     def _refuse_unlike(self, spectrum: Spectrum, motion: np.ndarray) -> None:
         """Raise ScenarioError where motion (component, row, frequency) is not of the wave's size.
 
-        Below the box there is the incident wave, and what the earth above it reflects: its energy
+        Below the box there is the incident wave, and its reflection by the earth above: its energy
         is no larger.
         """
         wave_peak = float(np.abs(spectrum.to_time(np.ones(spectrum.s.size))).max())
@@ -229,7 +231,7 @@ class IncidentWave:
         dt = self._discretization.clock.dt
         s = spectrum.s
         level = 2.0 / dt * np.sinh(0.5 * s * dt) if self._removal else s
-        # exp(-level d) is what the columns want, exp(-s d) what their lags make.
+        # The columns want exp(-level d), their lags make exp(-s d).
         shift = np.exp((s - level) * delay * dt - s * self._ahead * dt)
         return spectrum.to_time(transfer * shift)[:, : self.samples]
 
@@ -309,7 +311,7 @@ class IncidentWave:
 
         Args:
             symbols: horizontal derivatives.
-            across: vertical one.
+            across: vertical slowness.
             gradient: d/dt over the velocity of the wave.
         """
         azimuth = self._wave.azimuth
@@ -331,13 +333,13 @@ class IncidentWave:
             return {"x": along * x, "y": along * y, "z": -up}
         return {"x": up * x, "y": up * y, "z": along}
 
-    def shares(self, one: Injected) -> tuple[np.ndarray, dict]:
+    def shares(self, term: Injected) -> tuple[np.ndarray, dict]:
         """Return the rows that a term acts in, and matrices (row, row of the column) for these."""
         named = self._discretization.physics.named
         index = np.arange(self._rows)
-        is_inside = self.box.inside("z", "z" in named(one.field).half, index)
-        matrices = {name: matrix[: self._rows, : self._rows] for name, matrix in one.terms.items()}
-        if one.axis != "z":
+        is_inside = self.box.inside("z", "z" in named(term.field).half, index)
+        matrices = {name: matrix[: self._rows, : self._rows] for name, matrix in term.terms.items()}
+        if term.axis != "z":
             return index[is_inside], {n: m[is_inside] for n, m in matrices.items()}
         # Across z: chi_i - chi_j for each of its numbers.
         reached = np.zeros(self._rows, bool)
@@ -353,18 +355,18 @@ class IncidentWave:
             masked[name] = entries.tocsr()
         return index[reached], {name: matrix[reached] for name, matrix in masked.items()}
 
-    def columns(self, one: Injected) -> WaveColumns | None:
+    def columns(self, term: Injected) -> WaveColumns | None:
         """Return the columns that a term acts in, and how late the wave comes to them."""
-        return wave_columns(self._discretization, self._wave, self.box, one.axis, one.field)
+        return wave_columns(self._discretization, self._wave, self.box, term.axis, term.field)
 
-    def _kind(self, one: Injected) -> tuple[str, bool, bool]:
-        """Return what the columns of a term depend on."""
-        half = self._discretization.physics.named(one.field).half
-        return one.axis, "x" in half, "y" in half
+    def _kind(self, term: Injected) -> tuple[str, bool, bool]:
+        """Return the key of a term's columns."""
+        half = self._discretization.physics.named(term.field).half
+        return term.axis, "x" in half, "y" in half
 
 
 def _placed(matrix: sparse.csr_array, first: int, rows: int) -> sparse.csr_array:
-    """Return a matrix of more rows, of which it is some."""
+    """Return a matrix of more rows that contains this one."""
     entries = matrix.tocoo()
     shape = (rows, matrix.shape[1])
     return sparse.csr_array((entries.data, (entries.row + first, entries.col)), shape=shape)

@@ -50,13 +50,13 @@ ALONG = "Rayleigh waves along the plane of refinement"
 RAYLEIGH_ALONG = {2: PowerLaw(3e-3, 3.2), 4: PowerLaw(1.75e-3, 4.3)}
 _RAYLEIGH_ALONG = PowerLaw(2.6e-3, 4.65)  # of other orders
 RAYLEIGH_DECAY = 4.9
-# Of contacts among the rows next to the plane, below it, by the points in a wavelength and for each
-# of the rows, in what they send back at vertical incidence. Contacts on the plane, or above it, err
-# no more than elsewhere.
+# Reflection at vertical incidence of contacts among the rows next to the plane, below it, by the
+# points in a wavelength and for each of the rows. Contacts on the plane, or above it, err no more
+# than elsewhere.
 AMONG_ROWS = PowerLaw(0.13, 1.6)
 _AMONG_ROWS = np.array([0.5, 1.0, 0.7, 0.4])
-# Of soft layers that end in each of the rows above the plane, from there on, in what their sides
-# send back: layers of one cell of a third of the velocities, forces above them and below the plane.
+# Reflection by the sides of soft layers that end in each of the rows above the plane: layers of one
+# cell of a third of the velocities, forces above them and below the plane.
 THIN = "thin layers next to the plane of refinement"
 THIN_ABOVE = np.array([0.25, 0.37, 0.12, 0.12, 0.045, 0.008])
 _ROWS_ABOVE = 9  # in which they begin
@@ -89,9 +89,9 @@ _NONE = (
 
 @derived_once
 def refinement_error(discretization: Discretization) -> float:
-    """Return the relative error of waves that cross the plane, 0 without one.
+    """Return the relative error of waves that cross the plane, 0 without a plane.
 
-    Where nothing acts or is read below it, and there is one rock, only what the plane sends back.
+    Where nothing acts or is read below it, in a single rock, only the plane's reflection.
     """
     if discretization.above is None:
         return 0.0
@@ -113,12 +113,12 @@ def refinement_error(discretization: Discretization) -> float:
 def _ways_back(discretization: Discretization) -> list[tuple[float, float]]:
     """Return the ways from sources to receivers by the plane that err most; none from below it.
 
-    A wave at an angle to the vertical has 1 / cos as many points along z. As it spreads along its
-    way it is weaker than one that goes straight.
+    A wave at an angle to the vertical has 1 / cos as many points along z. By spreading it is weaker
+    than the direct wave.
 
     Returns:
-        the velocity in m/s that has those points at vertical incidence, and what comes back over
-        what goes straight.
+        the velocity in m/s that has those points at vertical incidence, and the amplitude of the
+        reflection over the direct wave's.
     """
     if any(grid.maps for grid in discretization.grids_of_spacing):
         return []
@@ -148,9 +148,9 @@ def along_error(discretization: Discretization) -> float:
     fine = discretization.above
     if fine is None or fine.waves.surface is None:
         return 0.0
-    # The rock at the plane is what carries waves so deep.
+    # The rock at the plane carries waves so deep.
     rock = min(
-        (passage.medium for passage in discretization.waves.passages), key=lambda one: one.top
+        (passage.medium for passage in discretization.waves.passages), key=lambda medium: medium.top
     )
     if not (rock.vp and rock.vs):
         return 0.0
@@ -174,19 +174,19 @@ def contact_error(discretization: Discretization) -> float:
 
 @derived_once
 def _reflections(discretization: Discretization) -> np.ndarray:
-    """Return what is sent back at vertical incidence from between rows below the plane, (rows)."""
+    """Return the reflection at vertical incidence from between rows below the plane, (rows)."""
     rows = np.arange(_SAMPLES * len(_AMONG_ROWS) + 1) / _SAMPLES
     worst = np.zeros(len(_AMONG_ROWS))
-    for one in _sent_back(discretization, discretization.live_grid.coordinate("z", rows)):
-        between = one.reshape(len(worst), _SAMPLES, -1)
-        # All of what a row holds together, or one of the sides of what is thinner.
+    for reflection in _sent_back(discretization, discretization.live_grid.coordinate("z", rows)):
+        between = reflection.reshape(len(worst), _SAMPLES, -1)
+        # All contacts of a row together, or a single side of thinner layers.
         largest = np.maximum(np.abs(between.sum(axis=1)), np.abs(between).max(axis=1))
         worst = np.maximum(worst, largest.max(axis=1))
     return worst
 
 
 def _sent_back(discretization: Discretization, z: np.ndarray) -> list[np.ndarray]:
-    """Return what P and S waves at vertical incidence send back between depths z (n) in m."""
+    """Return the reflections of P and S waves at vertical incidence between depths z (n) in m."""
     rows = discretization.live_grid
     count = _LINES[rows.dimensions]
     x = np.linspace(*rows.limits("x"), count)
@@ -244,13 +244,13 @@ def refined_error(discretization: Discretization) -> Expected:
         THIN: thin_error(discretization),
         NARROW: narrow_error(discretization),
     }
-    for what, error in (cause for one in each for cause in one.causes):
-        causes[what] = max(error, causes.get(what, 0.0))
+    for cause_name, error in (cause for expected in each for cause in expected.causes):
+        causes[cause_name] = max(error, causes.get(cause_name, 0.0))
     return Expected(
         tuple(sorted(causes.items(), key=lambda cause: -cause[1])),
-        _worst(pair for one in each for pair in one.sets),
-        tuple(source for one in each for source in one.near_sources),
-        tuple(group for one in each for group in one.reading),
+        _worst(pair for expected in each for pair in expected.sets),
+        tuple(source for expected in each for source in expected.near_sources),
+        tuple(group for expected in each for group in expected.reading),
     )
 
 
@@ -267,11 +267,16 @@ def _error_on(grid: Discretization) -> Expected:
 
 
 def _without(expected: Expected, cause: str) -> Expected:
-    return replace(expected, causes=tuple(one for one in expected.causes if one[0] != cause))
+    return replace(
+        expected,
+        causes=tuple(
+            cause_and_error for cause_and_error in expected.causes if cause_and_error[0] != cause
+        ),
+    )
 
 
 def refined_remedy(discretization: Discretization, expected: Expected) -> str:
-    """Return what keeps to the wanted accuracy on two grids, where a miss is not warned of."""
+    """Return the remedy to reach the wanted accuracy on two grids, where no warning says so."""
     if expected.error <= discretization.scenario.grid.accuracy or warned_of(
         discretization, expected
     ):
@@ -282,14 +287,16 @@ def refined_remedy(discretization: Discretization, expected: Expected) -> str:
 def _remedy(discretization: Discretization, expected: Expected) -> str:
     accuracy = discretization.scenario.grid.accuracy
     # Each cause that alone errs more has its own, the others a finer grid.
-    causes = [what for what, error in expected.causes if error > accuracy]
+    causes = [cause_name for cause_name, error in expected.causes if error > accuracy]
     remedies = dict(_REMEDIES)
-    others = math.hypot(*(e for what, e in expected.causes if what not in (*_REMEDIES, SENT_BACK)))
+    others = math.hypot(
+        *(e for cause_name, e in expected.causes if cause_name not in (*_REMEDIES, SENT_BACK))
+    )
     for_layers = math.sqrt(max(0.0, accuracy**2 - others**2))
     if dict(expected.causes).get(SENT_BACK, 0.0) > max(for_layers, _LEFT * accuracy):
         causes.append(SENT_BACK)
         remedies[SENT_BACK] = _thicker(discretization, max(for_layers, _LEFT * accuracy))
-    texts = [text for what, text in remedies.items() if what in causes]
+    texts = [text for cause_name, text in remedies.items() if cause_name in causes]
     if not causes or not remedies.keys() >= set(causes) or others > accuracy:
         texts.append("use a smaller grid.spacing, or a deeper plane of grid.refinement")
     return f"for {percent(accuracy)} {'; '.join(texts)}"
@@ -316,7 +323,7 @@ def _thicker(discretization: Discretization, wanted: float) -> str:
 
 
 def assess(discretization: Discretization) -> Assessment | None:
-    """Return the error and the warnings to expect of a run on two grids; None of one grid."""
+    """Return the error and the warnings to expect of a run on two grids; None of a single grid."""
     if discretization.above is None:
         return None
     f_max = discretization.highest_frequency
@@ -342,13 +349,13 @@ def _inaccurate(discretization: Discretization, expected: Expected) -> Iterator[
 
 
 def beside_plane(discretization: Discretization) -> Iterator[str]:
-    """Warn of what lies so near the plane that the closed rows beside it err."""
+    """Warn of contacts so near the plane that the closed rows beside it err."""
     if discretization.above is None or discretization.interface is None:
         return
     yield from _beside_contacts(discretization, discretization.interface.row)
     plane = float(discretization.grid.coordinate("z", discretization.interface.row))
     # Contacts among the closed rows spoil stresses further up.
-    most = max(np.abs(one).max() for one in _sent_back_above(discretization.above))
+    most = max(np.abs(reflection).max() for reflection in _sent_back_above(discretization.above))
     is_among = most > _CONTACT
     rows_above = READ_AMONG if is_among else READ_ABOVE
     error = AMONG_ERROR if is_among else READ_ERROR
@@ -406,7 +413,7 @@ def _worst(pairs: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
 
 
 def refinement_facts(discretization: Discretization) -> Iterator[tuple[str, str]]:
-    """Yield how the grid is refined above a plane, against one that is as fine everywhere."""
+    """Yield how the grid is refined above a plane, against a uniformly fine grid."""
     if discretization.above is None:
         if discretization.scenario.grid.plane_is_open:
             yield "refinement", _NONE

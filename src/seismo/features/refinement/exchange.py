@@ -5,8 +5,7 @@
 
 Each value stands in a row beyond the plane, where sweeps find it
 (`seismo.features.refinement.operators`). After a step the rows of the coarser grid above the plane,
-which no sweep updates, take the points of the finer one that stand on theirs: snapshots see one
-grid.
+which no sweep updates, take coinciding points of the finer: snapshots see a single grid.
 
 Both are cut at the same y. What crosses is found in the halos, too, from the values that halos have
 of the stage before: nothing more is sent.
@@ -28,7 +27,7 @@ from seismo.solver.subdomain import SubdomainSolver
 
 
 class RefinedExchange:
-    """The launches of the exchange between subdomains of two grids, one above the other."""
+    """The launches of the exchange between subdomains of two stacked grids."""
 
     def __init__(
         self, backend: Backend, coarse: SubdomainSolver, fine: SubdomainSolver,
@@ -51,15 +50,18 @@ class RefinedExchange:
         self._fields = [
             f for f in discretization.physics.fields if not f.remembers and f.buffer is None
         ]
-        self._points = [one.grid.points for one in (discretization, discretization.above)]
+        self._points = [
+            grid_discretization.grid.points
+            for grid_discretization in (discretization, discretization.above)
+        ]
         self._rows = [discretization.plane_rows, discretization.above.plane_rows]
         self._solvers = [coarse, fine]
         self._arrays = [solver.fields.arrays(0) for solver in self._solvers]
 
     def before(self, stage: Stage) -> list[Launch]:
-        """Return the launches that put what crosses the plane in place before a stage, in order."""
-        # Of what the stage differentiates, velocities and tractions s_az cross the plane; those
-        # the finer grid gives, these the coarser one.
+        """Return the launches that exchange fields across the plane before a stage, in order."""
+        # Of what the stage differentiates, velocities and tractions s_az cross the plane; the finer
+        # grid gives velocities, the coarser tractions.
         crossing = [
             (field, int(field.name[0] == "v"))
             for field in self._fields
@@ -67,11 +69,13 @@ class RefinedExchange:
         ]
         # The giver finds them on the plane, for its own differences, too; the taker interpolates
         # them between its points, or averages them.
-        launches = [one for field, giver in crossing for one in self._on_plane(field, giver)]
-        return launches + [one for field, giver in crossing for one in self._crossing(field, giver)]
+        launches = [launch for field, giver in crossing for launch in self._on_plane(field, giver)]
+        return launches + [
+            launch for field, giver in crossing for launch in self._crossing(field, giver)
+        ]
 
     def _on_plane(self, field: Field, grid: int) -> list[Launch]:
-        """Return what finds a field on the plane from the rows of its own grid."""
+        """Return the launches that compute a field on the plane from the rows of its own grid."""
         # f* = l f of half points, f* = f[0] of nodes.
         solver = self._solvers[grid]
         beside = self._rows[grid]
@@ -95,7 +99,7 @@ class RefinedExchange:
         ]
 
     def _crossing(self, field: Field, giver: int) -> list[Launch]:
-        """Return what takes a field on the plane from one grid to the other."""
+        """Return the launches that carry a field on the plane between the grids."""
         taker = 1 - giver
         source = self._solvers[giver]
         target = self._solvers[taker]
@@ -131,19 +135,19 @@ class RefinedExchange:
         if axis not in self._axes:
             return np.ones((1, 1)), np.zeros((1, 1), np.int64)
         index = _owned(self._solvers[taker], axis)
-        # Coarse points take an average of fine ones, the adjoint of what these take of them.
+        # Coarse points take an average of fine points, adjoint to the interpolation to these.
         if taker == 0:
-            offsets, some = refinement.to_coarse(is_half)
+            offsets, coarse_weights = refinement.to_coarse(is_half)
             points = FACTOR * index[:, None] + offsets
-            weights = np.tile(some, (index.size, 1))
+            weights = np.tile(coarse_weights, (index.size, 1))
         else:
             count = len(refinement.THIRD)
             points = np.tile(index[:, None] // FACTOR, count)
             weights = np.zeros((index.size, count))
-            for kind, offsets, some in refinement.to_fine(is_half):
+            for kind, offsets, fine_weights in refinement.to_fine(is_half):
                 chosen = index % FACTOR == kind
-                points[chosen, : some.size] = index[chosen, None] // FACTOR + offsets
-                weights[chosen, : some.size] = some
+                points[chosen, : fine_weights.size] = index[chosen, None] // FACTOR + offsets
+                weights[chosen, : fine_weights.size] = fine_weights
         # Around a periodic axis the first points follow the last ones.
         if axis in self._periodic:
             points %= end
@@ -160,13 +164,13 @@ class RefinedExchange:
         for field in self._fields:
             # Fine points that stand on coarse ones: 3 i, half a cell further 3 i + 1.
             shift = {a: int(a in field.half) for a in AXES}
-            # Half points at the far ends have no fine one.
+            # Half points at the far ends coincide with no fine point.
             nx, ny = (
                 self._points[0][n] - shift[a] * (a in self._axes and a not in self._periodic)
                 for n, a in enumerate("xy")
             )
             y = _owned(coarse, "y")
-            y, z = (np.ravel(some) for some in np.meshgrid(y[y < ny], np.arange(plane)))
+            y, z = (np.ravel(numbers) for numbers in np.meshgrid(y[y < ny], np.arange(plane)))
             y_fine = FACTOR * y + shift["y"] if "y" in self._axes else y
             # A row for each y, z and shot.
             targets = coarse.subdomain.flat(0, y, z)

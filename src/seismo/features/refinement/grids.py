@@ -1,18 +1,18 @@
-"""The discretization of a scenario on two grids, a finer one above a plane and a coarser one below.
+"""The discretization of a scenario on two grids, a finer above a plane and a coarser below.
 
-Each has its own spacing, order, closure and layers. They have one time step, and layers that are
-alike, of the fastest wave and of what the ground above guides.
+Each has its own spacing, order, closure and layers. They share the time step, and have equal
+layers, for the fastest wave and the waves guided by the ground above.
 
-What moves on the plane is of the finer grid, and stresses of the coarser one act on it: of rock
-that is faster below, they may be too stiff for the step of either grid. The scheme is
+The finer grid moves the plane, and stresses of the coarser act on it: in rock that is faster below,
+they may be too stiff for the step of either grid. The scheme is
 
     L = largest eigenvalue of inv(M) B^T C B,    dt <= 2 / sqrt(L),
 
 with B the strains of velocities, C the stiffness, M the mass. As the exchange is adjoint in the
-norms (`seismo.features.refinement.operators`), B is all that has to be known: strains of the finer
-grid of its own velocities, and those of the coarser one of v* = R v_fine, too. Along the plane rock
-is taken as uniform, of the largest stiffness and the least density of a row: waves of a wavenumber
-k_a of the coarser grid, and in the finer one of the three (in 3-D nine) that R takes for one,
+norms (`seismo.features.refinement.operators`), B suffices: strains of the finer grid of its own
+velocities, and of the coarser grid of v* = R v_fine, too. Along the plane rock is taken as uniform,
+of the largest stiffness and the least density of a row: waves of a wavenumber k_a of the coarser
+grid, and in the finer grid of the three (in 3-D nine) that R aliases to it,
 
     k_a + 2 pi j / (3 h_a),    j = -1, 0, 1,
 
@@ -79,12 +79,12 @@ class _Side:
 
 @dataclass(frozen=True)
 class _PlaneWave:
-    """A wave along the plane in one grid.
+    """A wave along the plane in a grid.
 
     Attributes:
         side: its grid.
         symbols: of differences along axes, in 1/m.
-        read: what R takes of each component; none in the coarser grid.
+        read: weight of R for each component; none in the coarser grid.
     """
 
     side: _Side
@@ -93,7 +93,7 @@ class _PlaneWave:
 
 
 def plane_limit(above: Discretization, below: Discretization) -> float:
-    """Return the longest stable step in s of what moves at the plane between two grids."""
+    """Return the longest stable step in s of motion at the plane between two grids."""
     sides = _side(above), _side(below)
     across = above.grid.axes[:-1]
     moving = [field.name[1:] for field in above.physics.fields if field.late]
@@ -105,13 +105,13 @@ def plane_limit(above: Discretization, below: Discretization) -> float:
 
 
 def _side(discretization: Discretization) -> _Side:
-    """Return one grid from the plane on, with the bounds of its rock."""
+    """Return a grid from the plane on, with the bounds of its rock."""
     rows = plane_column(discretization.stencil)
     count = rows.node_norm.size
     nodes = GridCells.of(discretization.live_grid)
     if discretization.earth.layered:
         nodes = nodes.column
-    # Rows at the plane, some at a time.
+    # Rows at the plane, in blocks.
     depths = nodes.z[-count:] if discretization.subdivision > 1 else nodes.z[:count]
     across = nodes.x.size * (1 if nodes.y is None else nodes.y.size)
     slabs = np.array_split(depths, min(depths.size, 1 + depths.size * across // _SLAB))
@@ -152,7 +152,7 @@ def _waves(
     setups: tuple[Discretization, Discretization], sides: tuple[_Side, _Side],
     shares: dict[str, float], moving: Sequence[str],
 ) -> Iterator[_PlaneWave]:  # fmt: skip
-    """Yield waves of the finer grid that R takes for one, and that one of the coarser grid.
+    """Yield waves of the finer grid that R aliases, and their wave of the coarser grid.
 
     Args:
         setups: of the finer and the coarser grid.
@@ -186,7 +186,7 @@ def _averaged(angle: float, alias: int, is_half: bool) -> float:
     """Return the symbol of R along an axis, at so many radians for a fine cell."""
     offsets, weights = to_coarse(is_half)
     phase = angle * (offsets - int(is_half))
-    # Between coarse points waves a turn apart from one to the next have other signs.
+    # Between coarse points waves a turn apart differ in sign.
     return float(np.cos(phase) @ weights) * (-1.0) ** (alias * is_half)
 
 
@@ -219,7 +219,7 @@ def _highest(waves: Sequence[_PlaneWave], moving: Sequence[str]) -> float:
 def _strains(
     waves: Sequence[_PlaneWave], n: int, moving: Sequence[str]
 ) -> Iterator[tuple[np.ndarray, Blocks]]:
-    """Yield roots of the weights (rows) of strains in a wave's grid, and what they are made of."""
+    """Yield roots of the weights (rows) of strains in a wave's grid, and their parts."""
     side = waves[n].side
     symbols = waves[n].symbols
     rows = side.rows
@@ -248,10 +248,10 @@ def _strains(
 
 
 def _across(waves: Sequence[_PlaneWave], n: int) -> tuple[Blocks, Blocks]:
-    """Return differences away from the plane: of what stands at nodes, and of v_z.
+    """Return differences away from the plane: of fields at nodes, and of v_z.
 
-    By the value on the plane f* = f[0] or l f of a grid's own, in the coarser one R f* of the finer
-    one, whose v_z has the other sign, as depths count upwards there.
+    By the value on the plane f* = f[0] or l f of a grid's own, in the coarser R f* of the finer,
+    whose v_z has the opposite sign, as depths count upwards there.
     """
     wave = waves[n]
     rows = wave.side.rows
@@ -309,14 +309,14 @@ def _on_both(scenario: Scenario, on_level: OnLevel) -> Discretization:
         return on_level(scenario, level, ground)
 
     grids = gathered(partial(on_grid, level) for level in (fine, coarse))
-    # S waves of one side cross the plane.
+    # S waves of either side cross the plane.
     if are_converted(*(discretization.waves for discretization in grids)):
         fine, coarse = (_converting(level) for level in (fine, coarse))
         grids = [
             discretization if discretization.waves.shear else on_grid(level)
             for discretization, level in zip(grids, (fine, coarse), strict=True)
         ]
-    # One time step: the shortest of both, and of what moves at the plane.
+    # Common time step: the shortest of both, and of motion at the plane.
     clocks = [discretization.clock for discretization in grids]
     clocks.append(make_clock(scenario, plane_limit(*grids), 1.0))
     dt = min(clock.dt for clock in clocks)
@@ -327,12 +327,12 @@ def _on_both(scenario: Scenario, on_level: OnLevel) -> Discretization:
         else on_grid(level.stepped(dt))
         for discretization, level in zip(grids, (fine, coarse), strict=True)
     )  # fmt: skip
-    # What lies across the plane is refused; what lies above it is shown by the finer grid.
+    # Outputs across the plane are refused; outputs above it are those of the finer grid.
     assert coarse.interface is not None
     plane = coarse.interface.row
     refuse_plane(scenario, above, below)
     names = above_plane(scenario, below.grid, below.physics, below.clock, plane)
-    # Layers are alike on both: of the fastest wave, and of what the ground above guides.
+    # Layers are alike on both: for the fastest wave, and the waves guided by the ground above.
     fastest = [side.fastest for side in (above, below)]
     guided = field_damping(replace(below, closure=above.closure), max(fastest))
     above, below = (

@@ -1,8 +1,8 @@
-"""The grids of a scenario: one, or a finer one above a plane and a coarser one below it.
+"""The grids of a scenario: a single grid, or a finer above a plane and a coarser below it.
 
-The coarser one has the rows of all depths: those above the plane are not updated, and show what
-the finer one has found (`seismo.features.refinement.exchange`). Absorbing layers are as thick on
-both. Rows of the finer one follow the ground where that is not flat, and are level above the plane.
+The coarser has the rows of all depths: rows above the plane are not updated, and copy the finer
+grid (`seismo.features.refinement.exchange`). Absorbing layers are as thick on both. Rows of the
+finer grid follow the ground where that is not flat, and are level above the plane.
 
 Each of them counts as a run of its own with the sources and receivers of its side (`on_side`).
 """
@@ -28,11 +28,11 @@ from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import GridInterface, Level, make_grid
 from seismo.solver.sampling.output_sets import make_all_maps, make_all_series
 
-_BEYOND = 2  # rows below the plane, of the finer grid: nodes on it, and what sweeps find beyond
+_BEYOND = 2  # rows below the plane, of the finer grid: nodes on it, and rows swept beyond
 
 
 def levels(scenario: Scenario) -> tuple[Level, Level]:
-    """Return the finer grid above the plane of a scenario, and the coarser one below.
+    """Return the finer grid above the plane of a scenario, and the coarser below.
 
     Raises:
         ScenarioError: the plane lies between rows of the coarser grid.
@@ -56,8 +56,8 @@ def levels(scenario: Scenario) -> tuple[Level, Level]:
     coarse_scenario = _changed(scenario, grid=coarse_spec, boundaries=under)
     coarse = _coarser(make_grid(scenario))
     plane = _plane(scenario, coarse, refinement.below)
-    # The finer grid covers the coarser one along x and y, layers included. Its last rows are the
-    # nodes on the plane, and the row that holds values on it.
+    # The finer grid covers the coarser along x and y, layers included. Its last rows are the nodes
+    # on the plane, and the row that holds values on it.
     fine = make_grid(fine_scenario)
     points = triple((*fine.points[:2], FACTOR * plane + _BEYOND))
     fine = replace(fine, points=points, high=triple((*fine.high[:2], 0)))
@@ -107,7 +107,7 @@ def _plane(scenario: Scenario, coarse: Grid, z: float) -> int:
             *key, problem=f"must lie below {top:g} m and above {bottom:g} m, the first row of the "
             "grid and its last one",
         )  # fmt: skip
-    # Nodes of both grids stand on the plane: a row of the coarser one.
+    # Nodes of both grids stand on the plane: a row of the coarser.
     row = float(coarse.index("z", z))
     h = coarse.spacing[2]
     plane = round(row)
@@ -132,7 +132,7 @@ def refuse_unrefined(level: Level, physics: Physics) -> None:
     """Refuse equations and numbers that do not go with grids of two spacings.
 
     Raises:
-        ScenarioError: it names the key, and what to write there.
+        ScenarioError: it names the key and the remedy.
     """
     scenario = level.scenario
     if level.interface is None:
@@ -165,27 +165,32 @@ def above_plane(
         clock: time steps.
         plane: its row of nodes on the plane.
     """
-    # By the rows of the coarser grid, which has those of all depths.
+    # By the rows of the coarser grid, which has all depths.
     maps = make_all_maps(scenario, grid, physics, clock.dt)
     series = make_all_series(scenario, grid, physics, clock)
-    rows = {("snapshots", one.name): one.cut.index[2] for one in series}
+    rows = {
+        ("snapshots", snapshot_series.name): snapshot_series.cut.index[2]
+        for snapshot_series in series
+    }
     rows |= {("maps", map_.name): map_.cut.index[2] for map_ in maps}
     return frozenset(name for name, along_z in rows.items() if along_z[-1] < plane)
 
 
 def showing(scenario: Scenario, names: frozenset[tuple[str, str]]) -> Scenario:
-    """Return a scenario with some of its sets of snapshots and maps, by kind and name."""
+    """Return a scenario with a selection of its sets of snapshots and maps, by kind and name."""
     # The others are of the other grid.
     output = scenario.output
     kept = {
-        key: tuple(one for one in getattr(output, key) if (key, one.name) in names)
+        key: tuple(
+            output_set for output_set in getattr(output, key) if (key, output_set.name) in names
+        )
         for key in ("snapshots", "maps")
     }
     return _changed(scenario, output=output.model_copy(update=kept))
 
 
 def with_ends(grid: Discretization) -> Discretization:
-    """Return a grid's side of the plane with some sources and receivers: all, if none are there."""
+    """Return a grid's side of the plane with its sources and receivers: all, if it has none."""
     side = on_side(grid)
     return replace(
         side,
@@ -200,7 +205,7 @@ def on_side(grid: Discretization) -> Discretization:
     groups = [_side(grid, group) for group in grid.groups if grid.reads(group.coordinates).any()]
     names = frozenset(
         (
-            *(("snapshots", one.name) for one in grid.series),
+            *(("snapshots", snapshot_series.name) for snapshot_series in grid.series),
             *(("maps", map_.name) for map_ in grid.maps),
         )
     )
@@ -233,7 +238,7 @@ def _sources_at_plane(grid: Discretization, shot: Shot) -> Shot:
 
 
 def _at_plane(grid: Discretization, positions: np.ndarray) -> np.ndarray:
-    """Return positions (..., 3) in m, the deepest or highest of a grid's side for those beyond."""
+    """Return positions (..., 3) in m, the deepest or highest of a grid's side for points beyond."""
     moved = np.array(positions, float)
     rows = grid.live_grid
     first, last = (float(rows.coordinate("z", n)) for n in (0, rows.points[2] - 1))

@@ -1,23 +1,23 @@
-"""Grids of two spacings that meet in a plane: operators beside it, and what crosses it.
+"""Grids of two spacings that meet in a plane: operators beside it, and the exchange across it.
 
 Above the plane a grid has the spacing h, below it 3 h. Both have a row of nodes on it, and of each
-kind of point every third one of the finer grid stands on one of the coarser. Beside the plane each
-has differences that are closed as under a free surface (`surface_closure`), and takes the value of
-a field *on* the plane into account, f*: with d the distance from the plane into a grid,
+kind every third point of the finer grid coincides with a point of the coarser. Beside the plane
+each has differences that are closed as under a free surface (`surface_closure`), and takes the
+value of a field *on* the plane into account, f*: with d the distance from the plane into a grid,
 
     at half points   df/dd = G f + inv(H_half) l (f[0] - f*),
     at nodes         df/dd = D f - e_0 f* / H_node[0],
 
 where l extrapolates half points to the plane. A field that is known on its own side has f* = l f,
-or f* = f[0]; the two operators are then each other's negative adjoints in the norms, but for what
-the other side gives. With tractions T of the coarser grid and velocities v of the finer one,
+or f* = f[0]; the two operators are then each other's negative adjoints in the norms, except the
+terms of the other side. With tractions T of the coarser grid and velocities v of the finer,
 
     T* = I T_coarse,   v* = R v_fine,   R = inv(H_coarse) I^T H_fine,
 
 v_fine . H_fine T* = v* . H_coarse T_coarse: the plane neither makes nor takes energy, whatever the
 media (simultaneous approximation terms, Carpenter et al. 1994; interpolation adjoint in the norms,
 Mattsson & Carpenter 2010). Next to the plane f* stands in a row of its own beyond it, so that
-sweeps read one row more, and differences beside the plane are weighted rows like others.
+sweeps read a further row, and differences beside the plane are weighted rows like others.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from seismo.grid.surface_closure import BesideRefinement, SurfaceClosure, closed
 
 FACTOR = 3  # spacing below the plane over that above
 # Weights of coarse points -1, 0, 1, 2 in a fine point a third of the way from 0 to 1, and of -1, 0,
-# 1 in one on a coarse point: exact to power 1 each, and of a wave with 10 points to 0.04 % together
-# (cubic ones: to 0.2 %), but for what they make of other wavelengths, which stays on the plane.
-# Their transpose over 3 takes fine points to coarse ones, exactly to power 3.
+# 1 in a fine point on a coarse point: each exact to power 1, and for a wave with 10 points together
+# more accurate than cubic interpolation; aliased wavelengths stay on the plane. Their transpose
+# over 3 takes fine points to coarse points, exactly to power 3.
 THIRD = np.array([-14.0, 141.0, 30.0, 5.0]) / 162.0
 ON_POINT = np.array([-1.0, 11.0, -1.0]) / 9.0
-REACH = 5  # points of the finer grid beside a part that the coarser one takes along an axis
+REACH = 5  # points of the finer grid beside a part that the coarser takes along an axis
 # Receivers so many rows above and below the plane read its closed rows: 9 points per shortest
 # wavelength in the coarser grid, at the plane 1.8 and 2.4 % (orders 8 and 4), 4 rows above 0.3 and
 # 0.4 %, 5 rows 0.02 %; below at most 2.3 %, 5 rows 0.4 and 0.7 %, 6 rows 0.05 %.
@@ -72,12 +72,12 @@ def plane_closure(stencil: Stencil) -> tuple[SurfaceClosure, np.ndarray]:
 
 
 class PlaneColumn(NamedTuple):
-    """Rows of one grid from the plane on (spacing 1).
+    """Rows of a grid from the plane on (spacing 1).
 
     Attributes:
         up: (halves, nodes) G of differences at half points.
         node_norm: (nodes) cells that rows of nodes stand for.
-        half_norm: (halves) those of half points.
+        half_norm: (halves) norms of half points.
         extrapolation: (halves) l.
     """
 
@@ -88,7 +88,7 @@ class PlaneColumn(NamedTuple):
 
 
 def _column(stencil: Stencil) -> tuple[PlaneColumn, np.ndarray]:
-    """Return the rows from the plane on, with some of the interior, and D (nodes, halves)."""
+    """Return the rows from the plane on, with a few of the interior, and D (nodes, halves)."""
     closure, extrapolation = plane_closure(stencil)
     many = closure.up.shape[1] + 2 * stencil.order
     up, down = closed_operators(stencil.first, many, many, closure)
@@ -134,9 +134,9 @@ def _closed(stencil: Stencil) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, 
     at_halves[:, 1] += jump
     at_nodes = np.column_stack([-np.eye(1, many)[0] / node_norm[0], down])
     # Largest singular value of the weak operator in the norms, relative to the interior's symbol.
-    some = many - stencil.order
+    inner = many - stencil.order
     scaled = np.sqrt(node_norm)[:, None] * weak / np.sqrt(half_norm)
-    growth = float(np.linalg.norm(scaled[:some, :some], 2)) / largest_symbol(stencil.first)
+    growth = float(np.linalg.norm(scaled[:inner, :inner], 2)) / largest_symbol(stencil.first)
     width = closure.up.shape[1]
     rows = closure.rows
     return (
@@ -149,7 +149,7 @@ def below(stencil: Stencil, plane: int) -> BesideRefinement:
     """Return the differences of the coarser grid, whose row of nodes `plane` is on the plane."""
     at_halves, at_nodes, extrapolation, rows, growth = _closed(stencil)
     width = at_halves.shape[1]
-    # Rows count from the one that holds the values on the plane.
+    # Rows count from the row that holds the values on the plane.
     up = np.zeros((rows + 1, width))
     down = np.zeros((rows + 1, width))
     up[1:] = at_halves
@@ -167,7 +167,7 @@ def above(stencil: Stencil, plane: int) -> BesideRefinement:
     # Upside down, d/dz = -d/dd: node n is row plane - n, half point r row plane - r - 1.
     base = plane - width
     up, down = (np.zeros((width + 1, width + 2)) for _ in range(2))
-    # Half points: what counts from the plane downwards there counts upwards here.
+    # Half points: numbers from the plane downwards there count upwards here.
     for r in range(rows):
         target = width - 1 - r
         up[target, width + 1] = -at_halves[r, 0]
@@ -184,12 +184,12 @@ def above(stencil: Stencil, plane: int) -> BesideRefinement:
 
 
 def halo(order: int, curved: bool, is_finer: bool) -> int:
-    """Return the points that the coarser of two grids takes of parts of the finer one."""
+    """Return the points that the coarser of two grids takes of parts of the finer."""
     return REACH if is_finer else 0
 
 
 def beside(stencil: Stencil, plane: int, finer: bool) -> BesideRefinement:
-    """Return the differences of the finer grid beside the plane, or those of the coarser one."""
+    """Return the differences of the finer grid beside the plane, or of the coarser."""
     return (above if finer else below)(stencil, plane)
 
 

@@ -8,10 +8,10 @@ scenario are told together, with the nearest planes that none of them rules out:
          no plane    no plane         no plane
 
 By itself a run takes the shallowest plane below which larger cells will do. Below it waves are
-three times as long as the slowest ones anywhere, so that they have no fewer points in a wavelength,
-and what crosses it errs by half the wanted accuracy at most. Sources, receivers, maps and contacts
-of fluid and solid keep away from the closed rows beside it. Where no plane spares a fifth of the
-points the grid has one spacing.
+three times as long as the slowest anywhere, so that they have no fewer points in a wavelength, and
+waves across it err by half the wanted accuracy at most. Sources, receivers, maps and contacts of
+fluid and solid keep away from the closed rows beside it. Where no plane spares a fifth of the
+points the grid has a single spacing.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ _ROUNDING = 1e-6  # of the spacing
 _PLANE: KeyPath = ("grid", "refinement", 0, "below")
 _NO_OTHER = "; no other plane suits"
 _NO_PLANE = "; no plane suits this run: make grid.extent.z larger, or leave grid.refinement out"
-MOST_POINTS = 0.8  # of those of one spacing
+MOST_POINTS = 0.8  # of the points of a single spacing
 MOST_ERROR = 0.5  # of the wanted accuracy
-# Rows above the plane: closed ones of a surface, those of the plane, and what these read. Orders 4,
-# 6, 8, 16 take 20, 24, 26 and fewer than 56.
+# Rows above the plane: closed rows of a surface, rows of the plane, and the rows that these read.
+# Orders 4, 6, 8, 16 take 20, 24, 26 and fewer than 56.
 _ABOVE = 8
 _ABOVE_ORDER = 3
 _BELOW_ORDER = 2  # rows of larger cells below it
@@ -72,7 +72,7 @@ class RuledOut:
     Attributes:
         first: z in m.
         last: z in m.
-        problem: what is wrong with a plane there.
+        problem: of a plane there.
         remedy: that leaves the plane where it is, "" if there is none.
         key: of the scenario.
     """
@@ -103,36 +103,38 @@ def refuse_plane(scenario: Scenario, above: Discretization, below: Discretizatio
     slack = _ROUNDING * above.grid.spacing[2]
     ranges = [*_by_rows(scenario, above, below), *_by_sources(above, below, plane)]
     ranges += _by_maps(scenario, below)
-    # What the plane meets, each with what mends it.
-    met = [one for one in ranges if one.has(plane, slack)]
+    # Obstacles at the plane, each with its remedy.
+    met = [ruled_out for ruled_out in ranges if ruled_out.has(plane, slack)]
     if not met:
         return
     planes = _nearest_planes(below.grid, plane, ranges, slack)
     another = f"use below: {' or '.join(f'{z:g} m' for z in planes)}"
     errors = []
-    for one in met:
-        remedies = ", or ".join(text for text in (one.remedy, another if planes else "") if text)
-        why = ": ".join(text for text in (one.problem, remedies) if text)
+    for ruled_out in met:
+        remedies = ", or ".join(
+            text for text in (ruled_out.remedy, another if planes else "") if text
+        )
+        why = ": ".join(text for text in (ruled_out.problem, remedies) if text)
         if not planes:
-            why += _NO_OTHER if one.remedy else _NO_PLANE
-        errors.append(scenario.mistake(*one.key, problem=why))
+            why += _NO_OTHER if ruled_out.remedy else _NO_PLANE
+        errors.append(scenario.mistake(*ruled_out.key, problem=why))
     raise ScenarioError.of(errors)
 
 
 def _nearest_planes(
     grid: Grid, plane: float, ranges: Sequence[RuledOut], slack: float
 ) -> list[float]:
-    """Return the nearest planes (m) above and below one on rows of the coarser grid."""
-    # Nodes of both grids stand on a plane: a row of the coarser one.
+    """Return the nearest planes (m) above and below a plane, on rows of the coarser grid."""
+    # Nodes of both grids stand on a plane: a row of the coarser.
     rows = grid.coordinate("z", np.arange(1, grid.points[2] - 1))
-    suits = [z for z in rows.tolist() if not any(one.has(z, slack) for one in ranges)]
+    suits = [z for z in rows.tolist() if not any(ruled_out.has(z, slack) for ruled_out in ranges)]
     return [*[z for z in suits if z < plane][-1:], *[z for z in suits if z > plane][:1]]
 
 
 def _by_rows(
     scenario: Scenario, above: Discretization, below: Discretization
 ) -> Iterator[RuledOut]:
-    """Yield depths beside what has closed rows of its own: surfaces, layers and contacts."""
+    """Yield depths beside features with closed rows of their own: surfaces, layers and contacts."""
     fine = above.grid
     coarse = below.grid
     # Rows that closed ones read on both sides of the plane.
@@ -155,7 +157,7 @@ def _by_rows(
         yield RuledOut(-math.inf, least, "leaves too little under the ground")
     # On both sides: contacts, whose rows have other differences.
     contacts = [
-        (one.grid, contact.z_index) for one in (above, below) for contact in one.slips.corrected
+        (slip.grid, contact.z_index) for slip in (above, below) for contact in slip.slips.corrected
     ]
     for z in sorted({float(grid.coordinate("z", index)) for grid, index in contacts}):
         problem = f"lies beside the contact of fluid and solid at z = {z:g} m"
@@ -165,7 +167,7 @@ def _by_rows(
 def _by_sources(above: Discretization, below: Discretization, plane: float) -> Iterator[RuledOut]:
     """Yield depths where sources act on points across a plane, or on closed rows beside it.
 
-    These read what closed rows give (`seismo.features.refinement.operators.acting_rows`).
+    These read closed rows (`seismo.features.refinement.operators.acting_rows`).
     """
     rows = acting_rows(max(above.stencil.order, below.stencil.order))
     reach = rows * above.grid.spacing[2]
@@ -184,7 +186,7 @@ def _by_sources(above: Discretization, below: Discretization, plane: float) -> I
         remedy = f"move the source {' or '.join(moves)}" if moves else ""
         yield RuledOut(z - FACTOR * reach, z + reach, problem, remedy)
     # One grid has all subfaults of a fault.
-    for fault in (one for shot in below.shots for one in shot.faults):
+    for fault in (source_fault for shot in below.shots for source_fault in shot.faults):
         z_first, z_last = (float(pick(fault.positions[:, 2])) for pick in (np.min, np.max))
         problem = (
             f"the fault {fault.name} from z = {z_first:g} to {z_last:g} m meets {at}, or lies too "
@@ -198,9 +200,9 @@ def _by_maps(scenario: Scenario, below: Discretization) -> Iterator[RuledOut]:
 
     Components are interpolated, which the coarser grid cannot do above a plane.
     """
-    # By the rows of the coarser grid, which has those of all depths.
+    # By the rows of the coarser grid, which has all depths.
     grid = below.grid
-    # The grid's first row, the last one that is clear of the plane, and the plane.
+    # The grid's first row, the last row that is clear of the plane, and the plane.
     row = below.plane_rows.plane
     rows = (0, row - READ_AMONG // FACTOR - 1, row)
     top, clear, level = (float(z) for z in grid.coordinate("z", np.array(rows)))
@@ -212,7 +214,7 @@ def _by_maps(scenario: Scenario, below: Discretization) -> Iterator[RuledOut]:
     for number, map_ in enumerate(make_all_maps(scenario, grid, below.physics, below.clock.dt)):
         along_z = np.array(map_.cut.index[2])[[0, -1]]
         first, last = (float(z) for z in grid.coordinate("z", along_z))
-        # A plane on the last row lies within the map as well, one on the first row above it.
+        # A plane on the last row lies within the map as well, on the first row above it.
         end = last + 0.5 * grid.spacing[2] if last > first else first
         yield RuledOut(first, end, problem, remedy, ("output", "maps", number))
 
@@ -254,7 +256,7 @@ def _shallowest(scenario: Scenario) -> float | None:
     rows = np.arange(region.low[2], region.points[2] - region.high[2])
     slowest, wet = slowest_waves(earth, region, region.coordinate("z", rows))
     below = np.minimum.accumulate(slowest[::-1])[::-1]
-    # Rows that both grids have, where waves are long enough, away from what acts and what is read.
+    # Rows that both grids have, where waves are long enough, away from sources and receivers.
     orders = AUTO_ORDERS if scenario.grid.order == "auto" else (scenario.grid.order,)
     curved = topography.rows if topography else 0
     planes = _possible_planes(rows.size - 1, region.dimensions, max(orders), curved)
@@ -301,7 +303,7 @@ def _possible_planes(last: int, dimensions: int, order: int, curved: int) -> np.
     planes = np.arange(0, last + 1, FACTOR)
     is_possible = planes >= _ABOVE_ORDER * order + _ABOVE + curved
     is_possible &= planes <= last - FACTOR * _BELOW_ORDER * order
-    # Points of both grids over those of one.
+    # Points of both grids over those of a single grid.
     share = (planes + (last - planes) / FACTOR**dimensions) / last
     return planes[is_possible & (share <= MOST_POINTS)]
 

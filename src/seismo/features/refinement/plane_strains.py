@@ -1,14 +1,14 @@
 """Strains of receivers beside a plane of refinement, which are read by stresses.
 
-Below a plane of refinement velocities err by some percent from row to row, and their differences
-across it by a third. Stresses do not: the scheme's own differences there belong to these velocities
+Below a plane of refinement velocities err alternately from row to row, and their differences across
+it by a third. Stresses do not: the scheme's own differences there belong to these velocities
 (`seismo.features.refinement.operators`). So receivers beside the plane have, with a along it,
 
     e = C^-1 s,    d_z v_a = 2 e_az - d_a v_z
 
 with the stiffness C of the rock at the receiver. Records of stresses become rates as their change
-in a step; so the scheme has both. Rock that attenuates has strains that stresses of one time do not
-tell: there each is read as it is.
+in a step; so the scheme has both. In attenuating rock strains do not follow from stresses of a
+single time: there each is read directly.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PlaneStrains(IndirectReading):
     def points(
         self, group: ReceiverGroup, number: int, position: np.ndarray, base: tuple[str, str]
     ) -> PointsByField:
-        """Return the points, by their field, that a channel reads at one receiver: see the base."""
+        """Return the points, by their field, that a channel reads at a receiver: see the base."""
         discretization = self.discretization
         component = base[1].removesuffix(FURTHER)
         strains, motion = self._split(group.name, component)
@@ -65,7 +65,7 @@ class PlaneStrains(IndirectReading):
         of_motion = component != base[1]
         if not is_beside and not of_motion:
             return super().points(group, number, position, base)
-        # Stresses of the position's own rock, or what is left of velocities.
+        # Stresses of the position's own rock, or velocities where there are none.
         terms = motion if of_motion else self._stresses(strains, position)
         return channel_points(
             discretization.interpolation,
@@ -116,10 +116,10 @@ class PlaneStrains(IndirectReading):
         self, group: str, component: str, traces: np.ndarray,
         further: np.ndarray | None, beside: np.ndarray | None,
     ) -> np.ndarray:  # fmt: skip
-        """Return traces (receiver, step) of a component, of which some are strains, as rates."""
+        """Return traces (receiver, step) of a component, strains among them, as rates."""
         if beside is None or not beside.any() or not self._split(group, component)[0]:
             return traces
-        # Stresses of a step are those before it and dt C e of the velocities between.
+        # Stresses of a step: the previous plus dt C e of the velocities between.
         rates = traces[beside]
         rates[:, 1:] = np.diff(rates, axis=1)
         rates /= self.discretization.clock.dt

@@ -11,7 +11,7 @@ _WHOLE = 1e-6  # of a cell, by which a length may miss whole cells
 
 
 def refinement(draft: Draft) -> Mistakes:
-    """Check that the region of a refinement is whole cells, and what does not go with one."""
+    """Check that the region of a refinement is whole cells, and refuse incompatible keys."""
     if draft.grid is None or not draft.grid.refinement:
         return
     path = ("grid", "refinement")
@@ -38,7 +38,7 @@ def refinement(draft: Draft) -> Mistakes:
 
 
 def _faces(draft: Draft) -> Mistakes:
-    """Check the faces: those of the sides go through the plane."""
+    """Check the faces: side faces go through the plane."""
     if draft.boundaries is not None and draft.boundaries.top == "periodic":
         problem = "does not go with grid.refinement: use free_surface, rigid or absorbing"
         yield Mistake(("boundaries", "top"), problem)
@@ -52,7 +52,7 @@ def _faces(draft: Draft) -> Mistakes:
 
 
 def _not_together(draft: Draft) -> Mistakes:
-    """Check what does not go together with a refinement."""
+    """Refuse keys that do not go together with a refinement."""
     for index, source in enumerate(draft.sources or ()):
         if source is not None and source.type == "plane_wave":
             yield Mistake(

@@ -3,8 +3,8 @@
 Spheres about sources in anisotropic rock (`isotropic_source: auto`) send P alone.
 
 A receiver has slow waves where the source stands in rock that sends them
-(`seismo.equations.rock.slow_waves`), itself stands in such rock, and the run is long enough
-for them to come. They go straight, as in one rock.
+(`seismo.equations.rock.slow_waves`), itself stands in such rock, and the run is long enough for
+them to come. They go straight, as in a single rock.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def with_spheres(
     Args:
         read: the earth without, its extremes and its media.
         level: the grid; spheres are added where its scenario asks for them.
-        physics: whose `about_sources` say what the medium at a source should fulfil.
-        shots: all shots, which have one earth.
+        physics: whose `about_sources` are the conditions of the medium at a source.
+        shots: all shots, which share an earth.
         topography: of the run.
     """
     scenario = level.scenario
@@ -113,7 +113,7 @@ def slow_wave_error(discretization: Discretization) -> float:
 
 
 def sphere_error(discretization: Discretization) -> float:
-    """Return what spheres about sources change of P."""
+    """Return the change of P by spheres about sources."""
     if discretization.earth.spheres is None:
         return 0.0
     plain = replace(discretization.earth, spheres=None)

@@ -13,8 +13,8 @@ since all ground that waves pass scatters, in 3-D by half of that; and by 0.6 of
 moves ground about sources and receivers. Told over found is 0.3 to 4, more for acoustic waves.
 
 In fluids the pressure vanishes on the ground, but motion is largest, and the rows that closed
-differences change err by what a slope adds. With p points in a wavelength, d cells below the ground
-and its steepest dip, motion errs by::
+differences change err by the slope's contribution. With p points in a wavelength, d cells below the
+ground and its steepest dip, motion errs by::
 
     0.055 tan(dip) (10 / p)^3 exp(-1.2 d),    0.07 tan(dip) (10 / p)^2 exp(-1.2 d) below order 8
 
@@ -190,7 +190,7 @@ CAUSES = (
 
 
 def _below_the_sea(discretization: Discretization) -> WarningLines:
-    """Name heights of a file that are those of a sea bed, or depths."""
+    """Name heights of a file that belong to a sea bed, or are depths."""
     heights = _heights_of_file(discretization)
     if heights is None:
         return
@@ -227,7 +227,7 @@ def _in_km(discretization: Discretization) -> WarningLines:
 
 
 def _unlike_stations(discretization: Discretization) -> WarningLines:
-    """Name stations whose elevations are not those of the ground."""
+    """Name stations whose elevations differ from the ground's."""
     ground = ground_of(discretization.scenario)
     if ground is None:
         return
@@ -261,8 +261,8 @@ def _around(
     cells = [np.clip(np.searchsorted(t, c) - 1, 0, t.size - 2) for t, c in lines]
     shifts = itertools.product((0, 1), repeat=len(cells))
     corners = [
-        heights[tuple(cell + shift for cell, shift in zip(cells, one, strict=True))]
-        for one in shifts
+        heights[tuple(cell + shift for cell, shift in zip(cells, corner, strict=True))]
+        for corner in shifts
     ]
     return np.min(corners, axis=0), np.max(corners, axis=0)
 
@@ -311,7 +311,7 @@ def ground_facts(discretization: Discretization) -> Iterator[tuple[str, str]]:
 
 
 def _outputs(discretization: Discretization) -> Iterator[tuple[str, str]]:
-    """Yield how deep the rows of boxes lie below the ground, of those that follow it."""
+    """Yield how deep the rows of boxes that follow the ground lie below it."""
     topography = discretization.grids_of_spacing[-1][Topography]
     output = discretization.scenario.output
     # Snapshots and maps may share names.
@@ -321,8 +321,11 @@ def _outputs(discretization: Discretization) -> Iterator[tuple[str, str]]:
     boxes |= {("maps", map_.name): map_.box for map_ in output.maps if map_.box}
     below_level = topography.below_level("")
     for grid in discretization.grids_of_spacing:
-        cuts = [(("snapshots", one.name), one.cut) for one in grid.series]
-        cuts += [(("maps", one.name), one.cut) for one in grid.maps]
+        cuts = [
+            (("snapshots", snapshot_series.name), snapshot_series.cut)
+            for snapshot_series in grid.series
+        ]
+        cuts += [(("maps", map_set.name), map_set.cut) for map_set in grid.maps]
         for (kind, name), cut in cuts:
             box = boxes.get((kind, name))
             if box is None or (box.z is None and box.depth is None):
@@ -345,7 +348,7 @@ def _range(depths: np.ndarray) -> str:
 
 
 def _smoothing(discretization: Discretization, ground: Ground) -> str:
-    """Describe what of the ground the grid does not carry, and what becomes of it at the sides."""
+    """Describe the part of the ground that the grid does not carry, and its change at the sides."""
     if ground.is_plane:
         return "a plane, exact up to the absorbing layers at the sides, where it bends to level"
     grid = discretization.grids_of_spacing[-1].grid
@@ -364,12 +367,12 @@ def _smoothing(discretization: Discretization, ground: Ground) -> str:
 
 
 def _cost(discretization: Discretization) -> str:
-    """Describe what topography costs against a flat grid of the same extent."""
+    """Describe the cost of topography against a flat grid of the same extent."""
     finest = discretization.grids_of_spacing[-1]
     grid = finest.grid
     topography = finest[Topography]
     shorter = growth(topography, finest.stencil)
-    # Rows of the finest spacing that a flat grid has above the first one.
+    # Rows of the finest spacing that a flat grid has above the first row.
     rows = 1 + finest.subdivision * (
         discretization.grid.points[2] - discretization.grid.high[2] - 1
     )

@@ -92,7 +92,7 @@ def _of_ground(topography: Topography, axes: str) -> Planes:
 
 
 def _window(array: np.ndarray, subdomain: Subdomain) -> np.ndarray:
-    """Return the columns of a subdomain and its halo; beyond the grid those at its ends."""
+    """Return the columns of a subdomain and its halo; clamped to the grid's ends."""
     halo = subdomain.halo
     ny, nx = array.shape
     x = np.clip(np.arange(-halo, nx + halo), 0, nx - 1)
@@ -133,7 +133,7 @@ def _of_surface(
 
 
 def _padded(row: np.ndarray, subdomain: Subdomain) -> np.ndarray:
-    """Return an array (y, x) with halo along y alone, or one value, with halo along both."""
+    """Return an array (y, x) with halo along y alone, or a single value, with halo along both."""
     halo = subdomain.halo
     nx = subdomain.owned.shape[0]
     ny = subdomain.padded.hi[1] - subdomain.padded.lo[1]
@@ -144,6 +144,6 @@ def _padded(row: np.ndarray, subdomain: Subdomain) -> np.ndarray:
 
 
 def _shifted(array: np.ndarray, n: int, along: int) -> np.ndarray:
-    """Return the values n points further along an axis; those at the ends go on."""
+    """Return the values n points further along an axis, clamped at the ends."""
     count = array.shape[along]
     return array.take(np.clip(np.arange(count) + n, 0, count - 1), along)

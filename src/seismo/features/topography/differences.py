@@ -2,7 +2,7 @@
 
 With a = f_x B (`seismo.features.topography.rows`), G and D the differences of nodes and of half
 points along z, P and P' the interpolations between them (each other's adjoint in the norms of the
-closure), and Px, Px' those along x, derivatives at constant z are::
+closure), and Px, Px' along x, derivatives at constant z are::
 
     d_x v = dx v - (1 / g) Px' Z [f_x v],        Z = P' B G of nodes, P B D of half points,
     d_x s = (1 / g) (dx (g s) - f_x Z' [Px s]),  Z' = D B P of nodes, G B P' of half points.
@@ -10,7 +10,7 @@ closure), and Px, Px' those along x, derivatives at constant z are::
 The first is the form of a gradient, the second that of a divergence: Z' is -Z^T in the norms, so
 that forces are the negative adjoint of strain rates and no energy is made, whatever the ground is.
 B varies with the row alone: Z and Z' are weights of rows, in a table. A point in such rows costs
-more than one in flat rows (`curved_cost`).
+more than in flat rows (`curved_cost`).
 
 Where the ground is nearly a plane waves see D = (sx - (a / g) cx sz, sy - (b / g) cy sz, sz / g),
 s being the symbols of the differences along the rows' own axes and c those of interpolations along
@@ -41,7 +41,7 @@ CURVED_COST = {
     "cpu": {2: (2.8, 0.0), 3: (2.3, 0.375)},
     "gpu": {2: (2.3, 0.03), 3: (1.0, 0.25)},
 }
-_SAME = 1e-12  # weights of a row that differ from those far below by less belong to the interior
+_SAME = 1e-12  # rows whose weights differ by less from those far below belong to the interior
 # Of SH waves the rows of steep ground leave less than its plane waves do: all of it to 51 degrees,
 # at 60, where cells are a fifth as high as wide, 0.83.
 _SH_DEGREES = (51.0, 60.0)
@@ -150,7 +150,7 @@ def _layout(stencil: Stencil, closure: SurfaceClosure) -> _Layout:
     crossed = list(operators.crossed(ones, ones).values())
     closed = 0
     deep = size // 2
-    # A row is closed where its weights are not those of the interior, moved along.
+    # A row is closed where its weights are not the interior's, shifted.
     for matrix in (operators.up, operators.down, *crossed):
         inner = matrix[deep, deep - reach : deep + reach + 1]
         for row in range(deep):
@@ -160,8 +160,8 @@ def _layout(stencil: Stencil, closure: SurfaceClosure) -> _Layout:
             if first < 0 or np.abs(matrix[row] - expected).max() > _SAME:
                 closed = max(closed, row + 1)
     widths = [
-        max(int(np.abs(m[:closed]).max(axis=0).nonzero()[0][-1]) + 1 for m in some)
-        for some in ((operators.up, operators.down), crossed)
+        max(int(np.abs(m[:closed]).max(axis=0).nonzero()[0][-1]) + 1 for m in matrices)
+        for matrices in ((operators.up, operators.down), crossed)
     ]
     return _Layout(closed, reach, widths[0], max(widths[1], 2 * reach + 1))
 
@@ -180,7 +180,7 @@ def uncut_rows(discretization: Discretization) -> range:
 
 
 def curved_cost(backend: str, dimensions: int, order: int) -> float:
-    """Return the cost of a point for a backend by name, 1 for one that nobody has measured."""
+    """Return the cost of a point for a backend by name, 1 if not measured."""
     least, each = CURVED_COST.get(backend, {}).get(dimensions, (1.0, 0.0))
     return least + each * order
 
@@ -191,7 +191,7 @@ def midpoint_symbol(weights: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 
 def steepest_cells(topography: Topography) -> np.ndarray:
-    """Return g, 1 at most, and slopes of cells (n, 2), both rounded to what waves are faster in.
+    """Return g, 1 at most, and slopes of cells (n, 2), both rounded towards faster waves.
 
     Of cells of which others are as low and as steep nothing is told.
     """
@@ -201,7 +201,7 @@ def steepest_cells(topography: Topography) -> np.ndarray:
     slope = np.sqrt(sum(topography.slope(a, "") ** 2 for a in across))
     heights = np.floor(np.minimum(g, 1.0) / _ROUNDED).ravel()
     slopes = np.ceil(slope / _ROUNDED).ravel()
-    # From the lowest cells on, those that are steeper than all before.
+    # From the lowest cells on, cells steeper than all before.
     order = np.lexsort((-slopes, heights))
     before = np.maximum.accumulate(np.concatenate([[-1.0], slopes[order][:-1]]))
     chosen = order[slopes[order] > before]
@@ -215,7 +215,7 @@ def sh_share(topography: Topography) -> float:
 
 
 def limits(scheme: Scheme) -> RowLimit:
-    """Return what rows that follow the ground leave of the limit of flat ones."""
+    """Return the step limits of rows that follow the ground over those of flat rows."""
     topography = scheme.facts.get(Topography)
     if topography is None:
         return RowLimit()
@@ -248,7 +248,7 @@ def growth(topography: Topography, stencil: Stencil) -> float:
 def points_a_step(
     discretization: Discretization, courant: dict[str, float], flat: dict[str, float]
 ) -> dict[str, float]:
-    """Return the largest group velocities of flat rows and of those that follow the ground.
+    """Return the largest group velocities of flat rows and of rows that follow the ground.
 
     There T = sum_a D_a^2 with the derivatives at constant z (as above),
     here of a ground that slopes along x or along y: D_x = C_x K_x - (a / g) C_z c_x c_z K_z,

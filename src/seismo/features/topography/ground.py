@@ -38,7 +38,7 @@ _EVEN = 1e-6  # spacings: rounding
 _ABOVE = 0.15  # of the relief, above the level of the grid's first row
 _RELIEFS = 6.0  # depth in reliefs, and the least in spacings, below which rows are flat
 _ROWS = 20.0
-_FREE = 8  # flat rows above a layer, besides those that differences reach
+_FREE = 8  # flat rows above a layer, besides rows that differences reach
 _LOWEST = 0.4  # g of cells
 _FEWEST = 6  # points along x and y, that a quintic spline goes through
 _EVEN_BESIDE = 1e-6  # spacings, by which ground beside a rigid or periodic face may be off
@@ -65,11 +65,11 @@ def ground_of(scenario: Scenario) -> Ground | None:
 
 
 def _same_ground(scenario: Scenario, other: Scenario) -> bool:
-    """Whether two scenarios, such as those of two grids of a run, have one ground."""
+    """Whether two scenarios, such as two grids of a run, have the same ground."""
     names = ("topography", "grid", "geographic", "base")
     sides = [
-        [getattr(one.boundaries, f"{a}_{end}") for a in "xy" for end in ("min", "max")]
-        for one in (scenario, other)
+        [getattr(compared.boundaries, f"{a}_{end}") for a in "xy" for end in ("min", "max")]
+        for compared in (scenario, other)
     ]
     same = all(getattr(scenario, name) is getattr(other, name) for name in names)
     return same and sides[0] == sides[1]
@@ -138,13 +138,13 @@ def topography_of(scenario: Scenario, grid: Grid) -> Topography | None:
     """Return the ground over a grid; None where it is flat.
 
     Raises:
-        ScenarioError: it is too steep, the grid is not deep enough under it, or the waves or what
-            is recorded do not go with it.
+        ScenarioError: it is too steep, the grid is not deep enough under it, or the waves or
+            recorded quantities do not go with it.
     """
     ground = ground_of(scenario)
     if ground is None or ground.relief <= _LEVEL * grid.spacing[2]:
         return None
-    # f, depths of the ground below the level: one spline, so that slopes are those of one function.
+    # f, depths of the ground below the level: a single spline, for consistent slopes.
     below = GroundSpline(ground.x, ground.y, ground.z - grid.origin[2])
     # Rows that are flat above a layer at the bottom, or the lowest face.
     last = grid.points[2] - 1 - grid.high[2] - max(_highest_order(scenario) // 2, 4) - _FREE
@@ -219,7 +219,7 @@ def refuse_waves(scenario: Scenario) -> None:
     """Refuse topography for equations that do not know it.
 
     Raises:
-        ScenarioError: it names the key, and what to write there.
+        ScenarioError: it names the key and the remedy.
     """
     if scenario.precision == "float16":
         problem = "does not go with topography; use float32, or leave topography out"

@@ -1,8 +1,8 @@
 """Heights of the ground from files: .npy, NetCDF and GMT grids, GeoTIFF, and text of x, y, height.
 
 All are values at the points of a regular grid; between these a cubic spline goes. Coordinates of
-text may be rounded, or have noise, each by itself. Along each axis those that are closer than a
-fraction of the shorter steps are one; rows and columns then are whole steps apart.
+text may be rounded, or have noise, each by itself. Along each axis coordinates closer than a
+fraction of the shorter steps are merged; rows and columns then are whole steps apart.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ MapRegion = Mapping[str, tuple[float, float]]  # limits in m by axis name
 # Share of a step by which points may be off a regular grid. Rounded to 1 m they are 0.5 m off, and
 # so are the ends of the axis between which the grid is laid: 1 m of a step of 25 m.
 _TOLERANCE = 0.04
-_SHORT = 0.1  # of the length of an axis; steps of noise add up to less, those of rows to more
+_SHORT = 0.1  # of the length of an axis; steps of noise add up to less, steps of rows to more
 _MOST_NODES = 100  # of a regular grid for each line of the file
 
 
@@ -84,7 +84,7 @@ class Heights:
         return min(steps, default=math.inf)
 
     def within(self, region: MapRegion) -> Heights:
-        """Return those that a region needs.
+        """Return the heights that a region needs.
 
         Raises:
             ModelError: it leaves the file, or the file has no values there.
@@ -165,14 +165,14 @@ class Heights:
 
 @dataclass(frozen=True)
 class HeightsRequest:
-    """A file of heights, and what a format needs to place it.
+    """A file of heights, with the data that a format needs to place it.
 
     Attributes:
         path: of the file.
         section: of the scenario.
         region: limits of the grid in m by axis name, "x" and, in 3-D, "y".
         spacing: of the grid in m by axis name.
-        projection: function() -> the map between the grid and the earth, None without one.
+        projection: function() -> the map between the grid and the earth, None if none.
     """
 
     path: Path
@@ -185,7 +185,7 @@ class HeightsRequest:
         """Return the placement of a file with longitudes and latitudes, or with x and y.
 
         Raises:
-            ModelError: the scenario says otherwise, or lacks what it takes.
+            ModelError: the scenario says otherwise, or lacks the section needed.
         """
         crs = self.section.crs
         if geographic and crs is not None:
@@ -206,10 +206,10 @@ def read_heights(
         base: folder that relative paths start from.
         region: limits of the grid in m by axis name, "x" and, in 3-D, "y".
         spacing: of the grid in m by axis name.
-        projection: function() -> the map between the grid and the earth, None without one.
+        projection: function() -> the map between the grid and the earth, None if none.
 
     Raises:
-        ModelError: the file is missing or malformed, or does not hold what the grid needs.
+        ModelError: the file is missing or malformed, or does not cover the grid.
     """
     path = Path(base) / section.path
     refuse_no_file(path)
@@ -289,7 +289,7 @@ def heights_of_netcdf(request: HeightsRequest) -> Heights:
 
 
 def _variable(dataset: Any, section: FileTopography, path: Path) -> Any:
-    """Return the variable with the heights: the one that is named, or the only one of two axes."""
+    """Return the variable with the heights: the named, or the only one of two axes."""
     if section.variable is not None:
         if section.variable not in dataset.data_vars:
             known = listing(sorted(map(str, dataset.data_vars)))
@@ -417,7 +417,7 @@ class _EvenAxis:
 
     @property
     def step(self) -> float:
-        """Distance between two of them, 0 of a single one."""
+        """Spacing of the coordinates, 0 of a single one."""
         return (self.last - self.first) / max(self.count - 1, 1)
 
     @property
@@ -426,7 +426,7 @@ class _EvenAxis:
         return np.linspace(self.first, self.last, self.count)
 
     def nearest(self, points: np.ndarray) -> np.ndarray:
-        """Return the numbers of those that are nearest to points (n) of the axis."""
+        """Return the numbers of the coordinates nearest to points (n) of the axis."""
         if self.count == 1:
             return np.zeros(points.size, int)
         numbers = np.rint((points - self.first) / self.step)
@@ -447,7 +447,7 @@ def _regular_grid(x: np.ndarray, y: np.ndarray, path: Path) -> tuple[_EvenAxis, 
     half = 0.5 * sum(lengths)
     cell = (half + math.sqrt(half**2 + (points - 1) * math.prod(lengths))) / max(points - 1, 1)
     problem = ""
-    # First with close coordinates as one; should points fall together by that, with all apart.
+    # First with close coordinates merged; should points coincide by that, with all apart.
     for tolerance in (_TOLERANCE, 0.0):
         axes = [_even_axis(coordinates, tolerance, cell) for coordinates in (x, y)]
         nodes = math.prod(axis.count for axis in axes)
@@ -458,7 +458,9 @@ def _regular_grid(x: np.ndarray, y: np.ndarray, path: Path) -> tuple[_EvenAxis, 
                 f"which the file has {points}"
             )
         elif max(errors) > _TOLERANCE:
-            name, axis = max(zip("xy", axes, strict=True), key=lambda one: one[1].error)
+            name, axis = max(
+                zip("xy", axes, strict=True), key=lambda name_and_axis: name_and_axis[1].error
+            )
             problem = problem or (
                 f"its {name} are {axis.error * axis.step:.3g} off a regular grid of {axis.step:.6g}"
             )
@@ -468,11 +470,11 @@ def _regular_grid(x: np.ndarray, y: np.ndarray, path: Path) -> tuple[_EvenAxis, 
 
 
 def _even_axis(coordinates: np.ndarray, tolerance: float, cell: float) -> _EvenAxis:
-    """Return the even coordinates that are nearest to those (n) of points.
+    """Return the even coordinates nearest to those (n) of points.
 
     Args:
         coordinates: of the points.
-        tolerance: share of a step by which coordinates differ that are one.
+        tolerance: share of a step by which equal coordinates may differ.
         cell: spacing of the points.
     """
     rising = np.unique(coordinates)
@@ -483,7 +485,7 @@ def _even_axis(coordinates: np.ndarray, tolerance: float, cell: float) -> _EvenA
     lengths = np.cumsum(steps)
     short = steps[np.searchsorted(lengths, _SHORT * lengths[-1])]
     rising = rising[np.append(True, np.diff(rising) > tolerance * short)]
-    # Rounded steps differ: the mean of those that are about the median is that of the grid.
+    # Rounded steps differ: the mean of steps about the median is the grid's.
     steps = np.diff(rising)
     step = np.quantile(steps, 0.5, method="lower")
     step = steps[np.rint(steps / step) == 1.0].mean()

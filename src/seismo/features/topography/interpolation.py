@@ -1,7 +1,7 @@
 """Interpolation on ground that slopes, and beside it; slopes of velocities that its traction sets.
 
-Derivatives at constant z are sums of those along rows, which follow the ground, and across them
-(`seismo.features.topography.rows`)::
+Derivatives at constant z are sums of derivatives along rows, which follow the ground, and across
+them (`seismo.features.topography.rows`)::
 
     d_z = (1 / g) d_s,    d_x = d_x|s - (a / g) d_s
 
@@ -15,23 +15,23 @@ its surface, and nothing turns it (but for changes of density along the surface)
 
     w_z - f_x w_x - f_y w_y = -(t_xx + t_yy),    w_a + f_a w_z = t_za,    a = x, y
 
-vz on the ground, of which t_za are differences, is that of a polynomial through its next rows: what
-that errs counts by the slope alone. So read, vz on the ground errs at 30 degrees and 10 points by
-0.03 in place of 0.11 % (P-SV, order 8), in a fluid by 0.12 in place of 0.37 %.
+vz on the ground, of which t_za are differences, is that of a polynomial through its next rows: its
+error counts by the slope alone. So read, vz on the ground errs at 30 degrees and 10 points by 0.03
+in place of 0.11 % (P-SV, order 8), in a fluid by 0.12 in place of 0.37 %.
 
 The traction prescribes the shear stresses across level planes, too: s_ab N_b = 0 is there::
 
     s_az = f_x s_ax + f_y s_ay,    a = x, y
 
-of stresses that stand on the first row. Of the strains that they do work on, in rock whose shear
-stresses across z take one strain each,
+of stresses that stand on the first row. The strains conjugate to them, in rock whose shear stresses
+across z depend on one strain each, are
 
     2 e_az = (f_x C_ax,kl + f_y C_ay,kl) e_kl / C_az,az
 
-Moments act by the transpose of what is read. The scheme's own strains err from row to row next to
-the ground, most in the first ones. Where no contact lies near, moments take those of the
-polynomials, one of each strain, that fit eight rows in the sense of least squares, with weights by
-how much rows err there, among those without traction on the ground.
+Moments act by the transpose of reading. The scheme's own strains err from row to row next to the
+ground, most in the first ones. Where no contact lies near, moments use polynomials, one of each
+strain, free of traction on the ground, that fit eight rows by least squares, weighted by the rows'
+errors.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ LEAST_ROWS = 3
 # rows next to it err more. Where the ground prescribes slopes few of them are read anyway.
 _ROWS_ACROSS = 4
 FITTED_ROWS = 4.0  # rows below the ground, in which strains are fitted
-_NO_SHARE = 1e-12  # what rounding leaves
+_NO_SHARE = 1e-12  # rounding error
 _DEGREE = 5  # of polynomials that are fitted
-# What strains of rows err by, over those of the rows below, on nodes from the first row below the
+# Errors of strains of rows over those of the rows below, on nodes from the first row below the
 # ground on, and on half rows from the ground on.
 _ERRORS = {False: (4.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
            True: (6.0, 8.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)}  # fmt: skip
@@ -283,7 +283,7 @@ class GroundRule(PointRule):
 
     Attributes:
         topography: the ground.
-        traction: what it prescribes of shear stresses, or None.
+        traction: prescribed shear stresses, or None.
     """
 
     topography: Topography
@@ -351,7 +351,7 @@ class GroundRule(PointRule):
             interpolation: of the rows.
             field: the stress.
             position: x, y, s in m.
-            on_ground: function(name, position) of what prescribes that value.
+            on_ground: function(name, position) of that prescribed value.
         """
         # Rows of the stress, and the weight of its value on the ground.
         points = interpolation.weights(field, position)
@@ -359,7 +359,7 @@ class GroundRule(PointRule):
         share = value_share(interpolation.index(position)[2], half, interpolation.surface(field))
         if not share:
             return {field.name: points}
-        # The value on the ground, a zero or that of the first row, is what its traction prescribes.
+        # The value on the ground, zero or that of the first row, is prescribed by its traction.
         rows = np.where((points.z == 0) & (not half), 0.0, points.weights)
         points_by_field = {field.name: points._replace(weights=rows)}
         for name, prescribed in on_ground(field.name, position).items():
@@ -421,7 +421,7 @@ class GroundTraction:
         return list(self.physics.observables["stress"])
 
     def _read(self, shares: np.ndarray, name: str, position) -> PointsByField:
-        """Return the points of a row of shares that stresses have, those of some part."""
+        """Return the points of a row of shares of stresses, above a threshold."""
         # Each of the other stresses is interpolated along the first row.
         row = shares[self.names.index(name)]
         least = _NO_SHARE * np.abs(row).max()
@@ -432,7 +432,7 @@ class GroundTraction:
         }
 
     def _along_ground(self, position) -> np.ndarray:
-        """Return all stresses on the ground by those across no level plane, (stress, stress)."""
+        """Return all stresses on the ground by stresses across no level plane, (stress, stress)."""
         x, y, _ = (np.asarray(p) for p in position)
         slope = {
             axis: float(self.topography.surface(y, x, along=axis))

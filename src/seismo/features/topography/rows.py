@@ -15,7 +15,7 @@ on x and y alone, B and B' on the row: no array has three dimensions. f is a qui
 heights at nodes. In absorbing layers at the sides the ground goes on level along the normal, so
 that a is 0 there.
 
-All of a run but what it reads and writes is in the coordinates (x, y, s): positions are moved into
+All of a run except its inputs and outputs is in the coordinates (x, y, s): positions are moved into
 them, and the medium is sampled where points stand.
 """
 
@@ -45,7 +45,7 @@ _SPARSE = 4  # crossings of lines for each point that is asked for, beyond which
 class GroundSpline:
     """A smooth function of x and y through values at nodes: a quintic spline.
 
-    Values beyond the nodes are those at the nearest one.
+    Values beyond the nodes are clamped to the nearest.
     """
 
     def __init__(self, x: np.ndarray, y: np.ndarray | None, depths: np.ndarray) -> None:
@@ -74,8 +74,8 @@ class GroundSpline:
     def _on_plane(self, y: np.ndarray, x: np.ndarray, slopes: dict[str, int]) -> np.ndarray:
         """Return the spline, or a slope, at coordinates between the nodes.
 
-        Where points are crossings of lines, what belongs to a line is evaluated once for all of
-        them: a tenth of the time, to the same bits.
+        Where points are crossings of lines, values of a line are evaluated once for all of them, to
+        the same bits.
         """
         if _spans_plane(y, x):
             shape = np.broadcast_shapes(y.shape, x.shape)
@@ -93,7 +93,7 @@ class GroundSpline:
 
 @dataclass(frozen=True)
 class _Lines:
-    """Rows or columns of cells, all of which are sampled at the same coordinates along one axis.
+    """Rows or columns of cells, all sampled at the same coordinates along an axis.
 
     Attributes:
         coordinates: (lines, samples) in m, growing from line to line.
@@ -123,7 +123,7 @@ class _Lines:
 
 
 def _spans_plane(y: np.ndarray, x: np.ndarray) -> bool:
-    """Whether y varies along one axis of an array alone, and x along a later one, both growing."""
+    """Whether y varies along a single axis of an array, and x along a later axis, both growing."""
     axes = [[-k for k in range(1, c.ndim + 1) if c.shape[-k] > 1] for c in (y, x)]
     if not (len(axes[0]) == len(axes[1]) == 1 and axes[0] < axes[1]):
         return False
@@ -213,7 +213,7 @@ class Topography(VerticalCoordinate):
         return int(np.count_nonzero(self.grid.coordinate("z", rows) < self.level + self.depth))
 
     def across(self, half: str) -> tuple[np.ndarray | None, np.ndarray]:
-        """Return y (n, 1) and x (m) in m of columns half a cell along some axes from the nodes."""
+        """Return y (n, 1) and x (m) in m of columns half a cell along axes from the nodes."""
         y, x = (
             np.asarray(self.grid.coordinate(a, np.arange(self.grid.points[AXES.index(a)])
                                             + 0.5 * (a in half)), float) for a in "yx"
@@ -221,12 +221,12 @@ class Topography(VerticalCoordinate):
         return (y[:, None] if "y" in self.grid.axes else None), x
 
     def below_level(self, half: str) -> np.ndarray:
-        """Return f in m at the columns (y, x) half a cell along some axes from the nodes."""
+        """Return f in m at the columns (y, x) half a cell along `half` axes from the nodes."""
         y, x = self.across(half)
         return np.atleast_2d(self.surface(y, x))
 
     def slope(self, axis: str, half: str) -> np.ndarray:
-        """Return f_x or f_y at those columns (y, x)."""
+        """Return f_x or f_y at these columns (y, x)."""
         y, x = self.across(half)
         return np.atleast_2d(self.surface(y, x, along=axis))
 

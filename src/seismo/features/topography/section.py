@@ -141,7 +141,7 @@ def heights_format(section: Any) -> str:
 
 
 def ground(draft: Draft) -> Mistakes:
-    """Check that the top is the ground, and what describes it."""
+    """Check that the top is the ground, and its description."""
     if not draft.has_topography:
         return
     if draft.boundaries is not None and draft.boundaries.top != "free_surface":

@@ -1,14 +1,13 @@
 """The shape of the ground of a scenario at the nodes of its grid.
 
-It is as smooth as the grid carries: waves of the ground that are shorter than some four spacings
-are taken off by a filter 1 - (1 - G)^4, G a Gaussian of 1.5 spacings, which leaves those longer
-than sixteen alone to 1e-3. Towards absorbing layers at the sides it becomes level along their
-normal:
+It is as smooth as the grid carries: waves of the ground that are shorter than about four spacings
+are removed by a filter 1 - (1 - G)^4, G a Gaussian of 1.5 spacings, which leaves waves longer than
+sixteen alone to 1e-3. Towards absorbing layers at the sides it becomes level along their normal:
 
     z(x) = zs(c(x)),    c' = 1 inside, and falls to 0 over the last ten points (a quintic step),
 
 so that neither slope nor curvature jumps at the layer. A plane stays a plane up to the layer, where
-it bends: what is left of it there is exact.
+it bends.
 """
 
 from __future__ import annotations
@@ -87,10 +86,10 @@ def made_ground(
     Args:
         scenario: the scenario.
         section: of it, that describes the ground.
-        projection: function() -> the map between the grid and the earth, None without one.
+        projection: function() -> the map between the grid and the earth, None if none.
 
     Raises:
-        ScenarioError: a file is missing or malformed, or does not hold what the grid needs.
+        ScenarioError: a file is missing or malformed, or does not cover the grid.
     """
     x, y = nodes_of(scenario)
     if isinstance(section, PlaneTopography):
@@ -163,7 +162,7 @@ def _file(
     y: np.ndarray | None,
     projection: Callable[[], Any] | None,
 ) -> Heights:
-    """Return the heights of the file, those that the grid needs."""
+    """Return the heights of the file that the grid needs."""
     spec = scenario.grid
     region = {"x": (float(x[0]), float(x[-1]))}
     spacing = {"x": spec.spacing.x}
@@ -177,7 +176,7 @@ def _file(
 
 
 def _smoothed(raw: np.ndarray, finer: int) -> np.ndarray:
-    """Take off what is too short for the grid: 1 - (1 - G)^n of the spectrum stays."""
+    """Remove wavelengths too short for the grid: 1 - (1 - G)^n of the spectrum stays."""
     from scipy.ndimage import gaussian_filter
 
     rest = raw

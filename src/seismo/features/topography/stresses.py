@@ -1,16 +1,15 @@
 """Stresses that receivers read by strains under ground that slopes, where these are better known.
 
-The closed rows err in what slopes add to their strains, up to some percent in the first row, while
-velocities are read with the slopes that the traction prescribes
-(`seismo.features.topography.interpolation`). So stresses on the ground and beside it are, in rock
-without loss,
+The closed rows err in slope terms of their strains, most in the first row, while velocities are
+read with the slopes that the traction prescribes (`seismo.features.topography.interpolation`). So
+stresses on the ground and beside it are, in rock without loss,
 
     ds/dt = C de/dt
 
 Records of these rates become stresses as their sum, as the scheme has both. In rock that attenuates
-C(w) is that of moduli of P and S waves which are p(w) and s(w) times the unrelaxed ones, and what
-the traction prescribes depends on these, too. For numbers p and s the read rates are R(p, s), which
-grow as p and s do together. To first order about those of the sources' dominant frequency, then,
+C(w) is that of moduli of P and S waves which are p(w) and s(w) times the unrelaxed ones, and the
+prescribed values depend on these, too. For numbers p and s the read rates are R(p, s), which grow
+as p and s do together. To first order about the moduli at the sources' dominant frequency, then,
 
     i w s(w) = p(w) dR/dp + s(w) dR/ds
 
@@ -104,7 +103,7 @@ class GroundStresses(IndirectReading):
     def points(
         self, group: ReceiverGroup, number: int, position: np.ndarray, base: tuple[str, str]
     ) -> PointsByField:
-        """Return the points, by their field, that a channel reads at one receiver: see the base."""
+        """Return the points, by their field, that a channel reads at a receiver: see the base."""
         stresses = self._of_group(group.name, base[1], _STRESSES)
         if not stresses or not self._reads(position):
             return super().points(group, number, position, base)
@@ -126,14 +125,14 @@ class GroundStresses(IndirectReading):
         return _weighted(*read)
 
     def _interpolation(self, moduli: Moduli) -> PointInterpolation:
-        """Return what strains are read with."""
+        """Return the interpolation of strains."""
         return self.discretization.interpolation
 
     def _strain_points(
         self, stress: str, position: np.ndarray, moduli: Moduli, interpolation: PointInterpolation
     ) -> PointsByField:
         """Return the points, by their field, of the rate of strain that a stress does work on."""
-        # Components of one receiver share them.
+        # Components of a receiver share them.
         coordinates = tuple(position.tolist())
         if coordinates not in self._strains and len(self._strains) >= _MOST_POSITIONS:
             self._strains.clear()
@@ -150,7 +149,7 @@ class GroundStresses(IndirectReading):
         self, group: str, component: str, traces: np.ndarray,
         further: np.ndarray | None, beside: np.ndarray | None,
     ) -> np.ndarray:  # fmt: skip
-        """Return traces (receiver, step) of a component, of which some are rates, as stresses."""
+        """Return traces (receiver, step) of a component, rates among them, as stresses."""
         if beside is not None and beside.any() and self._of_group(group, component, _STRESSES):
             # Stresses are at rest before the first step.
             sums = np.cumsum(traces[beside], axis=1, dtype=np.float64)
@@ -176,7 +175,7 @@ class LossyGroundStresses(GroundStresses):
     def points(
         self, group: ReceiverGroup, number: int, position: np.ndarray, base: tuple[str, str]
     ) -> PointsByField:
-        """Return the points, by their field, that a channel reads at one receiver: see the base."""
+        """Return the points, by their field, that a channel reads at a receiver: see the base."""
         # Second channels read nothing where stresses are read as they are.
         component = base[1].removesuffix(FURTHER)
         is_further = component != base[1]
@@ -197,7 +196,7 @@ class LossyGroundStresses(GroundStresses):
         self, group: str, component: str, traces: np.ndarray,
         further: np.ndarray | None, beside: np.ndarray | None,
     ) -> np.ndarray:  # fmt: skip
-        """Return traces (receiver, step) of a component, of which some are rates, as stresses."""
+        """Return traces (receiver, step) of a component, rates among them, as stresses."""
         if beside is None or further is None:
             return traces
         # p dR/dp and s dR/ds, each relaxed with its moduli.
@@ -213,7 +212,7 @@ class LossyGroundStresses(GroundStresses):
         return relaxation
 
     def _relaxed(self, wave: str, y: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        """Return rates (receiver, step) less what the medium remembers of them."""
+        """Return rates (receiver, step) less their memory in the medium."""
         from scipy.signal import lfilter
 
         relaxation = self._relaxation
@@ -227,14 +226,14 @@ class LossyGroundStresses(GroundStresses):
 
     def _numbers(self, positions: np.ndarray) -> np.ndarray:
         """Return y of P and S moduli (..., 2) at positions."""
-        # Equations may lack one of the waves.
+        # Equations may lack P or S waves.
         medium = self._medium(positions)
         numbers = loss_numbers(medium, self._relaxation, self.discretization.grid.dimensions)
         return np.stack(np.broadcast_arrays(*numbers), axis=-1)
 
     def _at_sources(self, position: np.ndarray) -> Moduli:
         """Return the moduli at the sources' dominant frequency, over unrelaxed ones."""
-        # Real parts: what is imaginary is of first order, and relaxes.
+        # Real parts: imaginary parts are of first order, and relax.
         omega = 2.0 * math.pi * self.discretization.dominant_frequency
         p, s = (
             float(self._relaxation.modulus(wave, y, omega).real)
@@ -243,12 +242,12 @@ class LossyGroundStresses(GroundStresses):
         return p, s
 
     def _interpolation(self, moduli: Moduli) -> PointInterpolation:
-        """Return what strains are read with in rock of some moduli."""
+        """Return the interpolation of strains in rock of given moduli."""
         # The medium at the ground has other moduli; points and contacts stay.
         discretization = self.discretization
         earth = replace(discretization.earth, moduli=moduli)
         slopes = (discretization.interpolation.slope, discretization.interpolation.tilted)
-        slope, tilted = (one and replace(one, earth=earth) for one in slopes)
+        slope, tilted = (row_slopes and replace(row_slopes, earth=earth) for row_slopes in slopes)
         return replace(discretization.interpolation, slope=slope, tilted=tilted)
 
 

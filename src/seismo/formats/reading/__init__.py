@@ -70,7 +70,7 @@ def optional_package(module: str, extra: str, purpose: str) -> Any:
 
 
 def version_of(path: Path) -> tuple[int, int] | None:
-    """Return what changes when a file does, its time and size; None where there is no file."""
+    """Return the time and size of a file, which change with it; None where there is no file."""
     if not path.is_file():
         return None
     status = path.stat()
@@ -108,7 +108,7 @@ def no_file(path: Path, advice: str = "") -> str:
 
 
 def similar_name(path: Path, *suffixes: str) -> str:
-    """Return ``"; did you mean 'run.yaml'?"`` for a file beside a missing one, or nothing.
+    """Return ``"; did you mean 'run.yaml'?"`` for a file beside a missing file, or nothing.
 
     Args:
         path: of the missing file.
@@ -159,7 +159,7 @@ def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
 
 
 def look_alike(text: str) -> str:
-    """Name the first character of a number that only looks like what it should be, or nothing."""
+    """Name the first character of a number that only looks like a digit or sign, or nothing."""
     for char in text:
         if char in _LOOK_ALIKES:
             name = f"U+{ord(char):04X} ({unicodedata.name(char, 'nameless').lower()})"
@@ -173,7 +173,7 @@ def shown_word(word: str, of_table: bool) -> str:
     """Format a word that should be a number.
 
     The path may lead to any file that the user can read, and messages to others: of a file that is
-    no table, which lines before have told, only what begins like a number is shown.
+    no table, as earlier lines show, only words that begin like a number are shown.
     """
     return repr(word[:20]) if of_table or _NUMBER_LIKE.match(word) else "what it begins with"
 

@@ -86,7 +86,7 @@ def is_elsewhere(entry: Any) -> bool:
 
 
 def is_hollow(dataset: Any) -> bool:
-    """Whether a dataset of HDF5 claims many more values than what is stored can stand for."""
+    """Whether a dataset of HDF5 claims many more values than its storage can hold."""
     return bytes_of(dataset) > _FILLED + _DEFLATED * dataset.id.get_storage_size()
 
 
@@ -129,7 +129,7 @@ def _collections(data: mmap.mmap, first: int, last: int) -> Iterator[int]:
 
 
 def _walked(data: mmap.mmap, start: int) -> int | None:
-    """Return the bytes of a collection, or of what the file has of it; None where it has no end."""
+    """Return the bytes of a collection, or of its part in the file; None where it has no end."""
     header = len(_SIGNATURE) + 8
     if start + header > len(data):
         return 0
@@ -145,7 +145,7 @@ def _walked(data: mmap.mmap, start: int) -> int | None:
     return max(0, min(at, end) - start)
 
 
-MALFORMED = (  # what h5py, and NumPy's reader of headers, raise for files that were damaged
+MALFORMED = (  # errors of h5py, and of NumPy's reader of headers, for damaged files
     ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, SyntaxError, TypeError,
     ValueError, tokenize.TokenError,
 )  # fmt: skip
@@ -171,12 +171,12 @@ def read_npy_header(stream: IO[bytes]) -> tuple[Any, bool, np.dtype]:
 
 
 def read_npz(path: Path, names: Collection[str]) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Return the arrays of some names that an archive has, and the other names, which stay unread.
+    """Return an archive's arrays of these names, and its other names, which stay unread.
 
     Raises:
         InsufficientMemoryError: the arrays take more memory than is free.
-        ValueError: an array is a pickle, or its header does not agree with its size; an error of a
-            damaged archive is another one of `UNPACKED`.
+        ValueError: an array is a pickle, or its header does not agree with its size; errors of a
+            damaged archive are the others of `UNPACKED`.
     """
     with zipfile.ZipFile(path) as archive:
         by_name = {info.filename.removesuffix(_SUFFIX): info for info in archive.infolist()}
@@ -248,7 +248,7 @@ def read_raw(path: Path, spec: GriddedFile) -> np.ndarray:
 
 
 def read_hdf5(path: Path, spec: GriddedFile) -> np.ndarray:
-    """Read one dataset of an HDF5 file, reached by hard links and stored in that file."""
+    """Read a dataset of an HDF5 file, reached by hard links and stored in that file."""
     with open_hdf5(path, locking="best-effort") as file:
         dataset = dataset_of(file, spec.dataset, path)
         where = check_dataset(dataset, path, "dataset")

@@ -134,7 +134,7 @@ def _fitting(largest: float) -> list[int]:
 
 
 def shared_scalar(shots: list[tuple[int, float]]) -> int:
-    """Return one scalar for shots, of which each has its own and a largest length in m.
+    """Return a common scalar for shots, each with its own and a largest length in m.
 
     A unit that rounds nothing is as good as a finer unit: it is the finest of theirs that fits.
     """

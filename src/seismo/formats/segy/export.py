@@ -1,10 +1,10 @@
 """SEG-Y rev 1 and Seismic Unix: a file for each component, with the traces of all shots.
 
-Traces are in the order of shots, then receivers, as IEEE floats (format 5). Coordinates are those
-of the grid in m: elevations are -z, the depth of a source counts from the ground. They
-are integers times a scalar (bytes 69-72), one of a file, the coarsest of 1, 1/10, ..., 1/10000 m
-that rounds nothing, or the finest that fits. An offset is a whole number of metres: of 2-D lines x
-of the receiver minus x of the source, else the horizontal distance. Dates need `event`; they have
+Traces are in the order of shots, then receivers, as IEEE floats (format 5). Coordinates refer to
+the grid in m: elevations are -z, the depth of a source counts from the ground. They are integers
+times a scalar (bytes 69-72), the same in a file, the coarsest of 1, 1/10, ..., 1/10000 m that
+rounds nothing, or the finest that fits. An offset is a whole number of metres: of 2-D lines x of
+the receiver minus x of the source, else the horizontal distance. Dates need `event`; they have
 whole seconds, the rest, to the millisecond, is lag time A: from the date of the header to the time
 break.
 
@@ -97,7 +97,7 @@ _SU = TraceFormat("SU", ".su", _header(_FIELDS | _ONLY_SU, 240, "="), 65535)
 
 @dataclass(frozen=True)
 class Gather:
-    """The traces of one name at one receiver set, in some shots.
+    """The traces of a name at a receiver set, in a number of shots.
 
     Attributes:
         selection: receiver sets, shots and quantities.
@@ -240,7 +240,7 @@ class Gather:
         return 0.5 * (np.array(x) + np.array(ends)[:, np.newaxis])
 
     def _midpoint_numbers(self, index: int) -> np.ndarray | int:
-        """Return the numbers (receiver) of the midpoints of a shot from the first one of the line.
+        """Return the numbers (receiver) of the midpoints of a shot from the first of the line.
 
         They count steps of the least distance between two midpoints, which common ones share; 0
         where the line has none, or more than the field holds.
@@ -269,13 +269,13 @@ class Gather:
 
 
 def segy(selection: ExportSelection) -> FilesOfFormat:
-    """Return the SEG-Y files: one for each receiver set and trace name."""
+    """Return the SEG-Y files: a file for each receiver set and trace name."""
     for gather in _gathers(selection, _SEGY):
         yield _file(gather, partial(_write_segy, gather))
 
 
 def su(selection: ExportSelection) -> FilesOfFormat:
-    """Return the files of Seismic Unix: one for each receiver set and trace name."""
+    """Return the files of Seismic Unix: a file for each receiver set and trace name."""
     for gather in _gathers(selection, _SU):
         yield _file(gather, partial(_write_blocks, gather))
 

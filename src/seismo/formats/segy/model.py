@@ -169,7 +169,7 @@ def placed(
 
 
 def _letters(grid: TraceGrid, spec: GriddedFile, by_position: str, path: Path) -> str:
-    """Return the axes x, y of a grid of traces: those of the scenario, or of their positions."""
+    """Return the axes x, y of a grid of traces: from the scenario, or from their positions."""
     written = (spec.axes or "").replace("z", "")
     if spec.axes and (not spec.axes.endswith("z") or len(written) != len(grid.axes)):
         expected = {0: "z", 1: "xz", 2: "xyz or yxz"}[len(grid.axes)]
@@ -228,7 +228,7 @@ def _lie(grid: TraceGrid) -> str:
 
 
 def is_known(spec: GriddedFile, key: str, axes: Iterable[str]) -> bool:
-    """Whether the scenario gives the origin or spacing along all of some axes."""
+    """Whether the scenario gives the origin or spacing along all these axes."""
     return all(getattr(getattr(spec, key), a, None) is not None for a in axes)
 
 
@@ -259,7 +259,7 @@ class SegyGrid(NamedTuple):
 
 
 def read_segy(path: Path, spec: GriddedFile, region: Mapping[str, tuple[float, float]]) -> SegyGrid:
-    """Read those traces of a file that a region needs.
+    """Read the traces of a file that a region needs.
 
     Args:
         path: the file.
@@ -329,7 +329,7 @@ def _cropped(
 
 
 def _traces(file: Any, numbers: np.ndarray, samples: int) -> np.ndarray:
-    """Read traces (number, sample), those that follow one another at once."""
+    """Read traces (number, sample), consecutive traces at once."""
     result = np.empty((numbers.size, samples), file.dtype)
     breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
     for first, last in zip((0, *breaks), (*breaks, numbers.size), strict=True):

@@ -1,8 +1,9 @@
 """Runs of SPECFEM3D (Cartesian) with its own mesher: a folder with DATA/Par_file and its mesh.
 
 SPECFEM's x points east, y north and z up. A mesh in metres keeps x and y here, with z down: a
-mirror image, in which components of vectors and tensors along x and y are the same, and those with
-one z change their sign. A mesh in degrees is placed on the earth, with x north and y east.
+mirror image, in which components of vectors and tensors along x and y are the same, and components
+with a single z change their sign. A mesh in degrees is placed on the earth, with x north and y
+east.
 
 Sources are CMTSOLUTION and FORCESOLUTION. SPECFEM's t = 0 is the centre of the earliest source;
 here it lies so much later that no source begins before t = 0, and the section `event` says the date
@@ -207,7 +208,7 @@ def _wavelet(width: float, ricker: bool, least: float) -> dict[str, Any]:
 
 
 def is_specfem3d(source: Path) -> bool:
-    """Whether it is a Par_file, or a folder that has one."""
+    """Whether it is a Par_file, or a folder with a Par_file."""
     return _parameter_file(source) is not None
 
 

@@ -179,7 +179,7 @@ def may_be_events(path: Path) -> bool:
 
 
 def read_cmtsolution(path: Path) -> list[CatalogueEvent | EventProblem]:
-    """Return the events of a file; one without a moment is refused where it is meant.
+    """Return the events of a file; an event without a moment is refused when it is chosen.
 
     Raises:
         ModelError: a line is missing or malformed, with its number.
@@ -274,7 +274,7 @@ _DEPTHS = (
 
 
 def is_specfem(file: StationFile) -> bool:
-    """Whether the first line of a file is one of a STATIONS file."""
+    """Whether the first line of a file is a line of a STATIONS file."""
     lines = file.lines
     return bool(lines and _LINE.fullmatch(lines[0][1]))
 
@@ -283,7 +283,7 @@ def read_specfem(file: StationFile) -> StationList:
     """Return the stations of a file.
 
     Raises:
-        ScenarioError: a line is malformed, or the file may be meant in more than one way.
+        ScenarioError: a line is malformed, or the file is ambiguous.
     """
     path = file.path
     group = file.group
@@ -318,7 +318,7 @@ def read_specfem(file: StationFile) -> StationList:
 
 
 def _taken(kind: str, on_earth: bool) -> str:
-    """Return what numbers were taken for, and the remedy if that is wrong."""
+    """Return the assumed meaning of numbers, and the remedy if that is wrong."""
     has, other = ("has the", "metres") if on_earth else ("has no", "degrees")
     return (
         f"; its numbers are taken for {kind}, as the scenario {has} section geographic: "
@@ -336,7 +336,7 @@ def _check_surface(path: Path, surface: float | None, kind: str) -> None:
 def _station(
     where: str, line: str, kind: str, surface: float | None, datum: float | None
 ) -> Station:
-    """Read one line; raises ValueError."""
+    """Read a line; raises ValueError."""
     words = line.split()
     columns = _COLUMNS[kind]
     if surface is not None and "z" not in columns:
@@ -360,6 +360,6 @@ def _without_d(text: str) -> str:
 
 
 def _may_be_degrees(stations: list[Station]) -> bool:
-    """Whether all places in m would be some on the earth, in degrees."""
+    """Whether all places in m would be valid in degrees."""
     positions = [(s.coordinates["x"], s.coordinates["y"]) for s in stations]
     return all(-180.0 <= x <= 360.0 and -90.0 <= y <= 90.0 for x, y in positions)

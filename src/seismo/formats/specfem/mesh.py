@@ -5,9 +5,9 @@
     regions      first and last element along xi (x), eta (y), and from the bottom up; material
 
 The last interface is the ground, and becomes topography where it is not flat. Below it contacts are
-level here: those that bend, as interfaces do or rows of elements between them, lie at their mean
-depth, which is said. Q of P follows from those of the moduli (Dahlen & Tromp
-1998, 9.59): 1/Qp = (1 - r) / Q_kappa + r / Q_mu, r = 4/3 (vs/vp)^2; 9999 stands for no loss.
+level here: contacts that bend, as interfaces do or rows of elements between them, lie at their mean
+depth, which is said. Q of P follows from the moduli's (Dahlen & Tromp 1998, 9.59): 1/Qp = (1
+- r) / Q_kappa + r / Q_mu, r = 4/3 (vs/vp)^2; 9999 stands for no loss.
 
 Interfaces are elevations on regular grids, from the bottom up.
 
@@ -62,11 +62,11 @@ class Interface:
 
     @property
     def is_flat(self) -> bool:
-        """Whether it has one elevation."""
+        """Whether it has a single elevation."""
         return float(np.ptp(self.elevations)) <= _FLAT
 
     def within(self, limits: MeshLimits) -> Interface:
-        """Return the part within limits of x and y, with some points on all sides."""
+        """Return the part within limits of x and y, with a few points on all sides."""
         kept = []
         for ticks, (low, high) in zip(self.ticks, limits, strict=True):
             first = int(np.searchsorted(ticks, low)) - _MARGIN
@@ -187,7 +187,7 @@ class MeshBox:
 
     @property
     def crs(self) -> str:
-        """Projection of a mesh in degrees, as PROJ has it; "" of one in metres."""
+        """Projection of a mesh in degrees, as PROJ has it; "" of a mesh in metres."""
         if self.in_metres:
             return ""
         zone = int(self.parameters.number("UTM_PROJECTION_ZONE"))
@@ -212,7 +212,7 @@ class MeshBox:
 
 @dataclass(frozen=True)
 class MeshRegion:
-    """A box of elements of one material.
+    """A box of elements of a material.
 
     Attributes:
         label: file, line and text, for messages.
@@ -277,7 +277,7 @@ def read_mesh(path: Path) -> MeshBox:
 def _rows(
     bottom: float, interfaces: list[Interface], counts: list[int]
 ) -> tuple[list[float], dict[int, Interface]]:
-    """Return mean elevations of the boundaries of rows of elements, and what bends some of them."""
+    """Return mean elevations of the boundaries of rows of elements, and the cause of any bends."""
     levels = [bottom]
     bent: dict[int, Interface] = {}
     for interface, count in zip(interfaces, counts, strict=True):
@@ -434,7 +434,7 @@ def _materials(
 
 
 def _quality_factors(vp: float, vs: float, kappa: float, mu: float) -> dict[str, Any]:
-    """Return qp and qs of the quality factors of the moduli; those without loss are left out."""
+    """Return qp and qs of the quality factors of the moduli; infinite ones are left out."""
     ratio = 4.0 / 3.0 * (vs / vp) ** 2
     loss_kappa = 0.0 if kappa >= _LOSSLESS else 1.0 / kappa
     loss_mu = 0.0 if mu >= _LOSSLESS or not vs else 1.0 / mu

@@ -131,7 +131,7 @@ def _header(stream: TextIO, path: Path) -> TomographyHeader:
 
 
 def _table(stream: TextIO, header: TomographyHeader, path: Path) -> np.ndarray:
-    """Return the points (point, column); of those that the header says none may lack."""
+    """Return the points (point, column); none may be missing that the header counts."""
     axes = len(header.ticks)
     count = math.prod(header.shape)
     refuse_what_does_not_fit(path, 8 * count * (axes + len(_COLUMNS)))

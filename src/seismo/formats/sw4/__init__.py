@@ -1,8 +1,7 @@
 """Runs of SW4 (Petersson & Sjogreen; users' guides 2 and 3): their input files as scenarios.
 
-SW4's axes are those of a grid here: x at the azimuth `az` (north by default), y 90 degrees
-clockwise of it, z down, in m. Its supergrid layers lie within the extents, absorbing layers here
-outside them.
+SW4's axes are the grid's here: x at the azimuth `az` (north by default), y 90 degrees clockwise of
+it, z down, in m. Its supergrid layers lie within the extents, absorbing layers here outside them.
 
 Commands and options that a scenario does not have are left out, each with the reason. Images of the
 largest motion become maps.
@@ -208,7 +207,7 @@ def _located(
     run: ConvertedRun, grid: InputCommand, size: tuple[float, float, float],
     commands: list[InputCommand],
 ) -> SourceFrame:  # fmt: skip
-    """Add the place on the earth, where the input has one or needs one."""
+    """Add the place on the earth, where the input has or needs it."""
     azimuth = grid.number("az", 0.0)
     to_grid = to_grid_of(grid)
     files = [
@@ -406,7 +405,7 @@ def _path_of_file(run: ConvertedRun, command: InputCommand, path: str) -> str:
 
 
 def _leave_out(run: ConvertedRun, commands: Iterable[InputCommand]) -> None:
-    """Record commands, and options of those that are carried over, that have no counterpart."""
+    """Record commands without counterpart, and such options of the other commands."""
     carried = {
         "grid", "time", "source", "supergrid", "globalmaterial", "attenuation", "testlamb",
         "testpointsource", "boundary_conditions", "anisotropy", "topography", "refinement",

@@ -4,14 +4,14 @@ A command is a line, a name and options:
 
     source x=15000 y=15000 z=2000 mxy=1e18 t0=0.36 freq=16.6667 type=Gaussian   # a comment
 
-Options are written key=value, without blanks. SW4 takes some keys in capitals, too (Mxx, Qs); here
+Options are written key=value, without blanks. SW4 takes a few keys in capitals, too (Mxx, Qs); here
 all are compared in small letters. The ground
 
     topography input=gaussian gaussianAmp=400 gaussianXc=6100 gaussianYc=5900 gaussianLx=1000 ...
 
 is ground of the height amp exp(-((x - xc) / lx)^2 - ((y - yc) / ly)^2) above z = 0. Files of
 heights (`input=grid`, `cartesian`) begin with the numbers of points, and have lines of longitude
-and latitude, or x and y, and elevation. A refinement at zmax halves the spacing above it; here one
+and latitude, or x and y, and elevation. A refinement at zmax halves the spacing above it; here a
 plane divides it by three.
 
 Longitudes and latitudes are taken to the axes of the grid by SW4's own projection. With the origin
@@ -96,11 +96,11 @@ class InputCommand:
         return value
 
     def has(self, *keys: str) -> bool:
-        """Whether any of some options is given."""
+        """Whether any of these options is given."""
         return any(key in self.options for key in keys)
 
     def beyond(self, known: Iterable[str]) -> list[str]:
-        """Return the options that are none of some."""
+        """Return the options other than these."""
         return [key for key in self.options if key not in set(known)]
 
 
@@ -128,8 +128,8 @@ _HILL = {"gaussianamp": 0.05, "gaussianxc": 0.5, "gaussianyc": 0.5, "gaussianlx"
 IN_FILES = {"grid": "degrees", "geographic": "degrees", "cartesian": "metres"}
 _MODELS = ("rfile", "sfile", "gmg", "efile", "image")
 _FACTOR = 3  # spacing below a plane of refinement over that above
-# Rows by which a plane keeps off the top (of those below it), sources and the bottom: what the
-# solver asks for with differences of order 8 (`seismo.features.refinement.plane`).
+# Rows by which a plane keeps off the top (of those below it), sources and the bottom: the solver's
+# demand with differences of order 8 (`seismo.features.refinement.plane`).
 _BELOW_TOP = 9
 _FROM_SOURCE = 8
 _ABOVE_BOTTOM = 10

@@ -1,7 +1,7 @@
 """The earth of an SW4 input: blocks painted over each other, and files, in their order.
 
-Blocks that reach over the whole grid make layers until something comes that does not; later ones,
-and those with sides, are blocks here, too, or, with a gradient, text models of SPECFEM. A property
+Blocks that reach over the whole grid make layers up to the first block that does not; later blocks,
+and blocks with sides, are blocks here, too, or, with a gradient, text models of SPECFEM. A property
 p of a block is p + pgrad d, at the depth d below z = 0 or, with topography, below the ground (not
 below the top of the block; SW4's MaterialBlock.C). `absdepth` counts depths from z = 0 over
 topography, too. `globalmaterial` raises smaller velocities of all blocks and files: max(vmin, v + g
@@ -38,7 +38,7 @@ Linear = tuple[float, float]  # at z = 0, and its change per metre
 
 @dataclass
 class ColumnInterval:
-    """An interval of depth (m) and what the blocks made of it: properties at z, by name."""
+    """An interval of depth (m) and its properties at z from the blocks, by name."""
 
     top: float
     bottom: float
@@ -95,7 +95,7 @@ class ModelPainter:
             self._add_bodies(properties, limits)
 
     def paint_constants(self, command: InputCommand) -> None:
-        """Add an anisotropic block: constants on the axes of the grid, those left out are 0.
+        """Add an anisotropic block: constants on the axes of the grid, 0 if left out.
 
         Raises:
             ScenarioError: an option is no number.
@@ -165,7 +165,7 @@ class ModelPainter:
             return self.bodies
         layers = []
         for interval in self.column:
-            # The first layer goes on upwards, the last one downwards.
+            # The first layer continues upwards, the last downwards.
             top = max(interval.top, 0.0)
             bottom = min(interval.bottom, self.size[2])
             if bottom > top:
@@ -192,7 +192,7 @@ class ModelPainter:
         properties = {}
         for name in _PROPERTIES:
             value = command.number(name, -1.0)
-            # SW4 keeps earlier values where a block has no value, or a negative one.
+            # SW4 keeps earlier values where a block has no value, or a negative value.
             if value < 0.0:
                 continue
             if name in ("qp", "qs") and not self.attenuates:
@@ -229,7 +229,7 @@ class ModelPainter:
         return {axis: float(length) for axis, length in self.run.sections["grid"]["extent"].items()}
 
     def _limits(self, command: InputCommand) -> dict[str, float]:
-        """Return the sides of a block, but for those at or beyond the far ends of SW4's grid."""
+        """Return the sides of a block, except sides at or beyond the far ends of SW4's grid."""
         limits = {key: command.number(key) for key in _SIDES if command.has(key)}
         ends = {f"{axis}2": length for axis, length in zip("xyz", self.size, strict=True)}
         return {key: side for key, side in limits.items() if side < ends.get(key, math.inf)}
@@ -316,7 +316,7 @@ class ModelPainter:
 
 
 def _joined(layers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return layers without those that go on as the one above."""
+    """Return layers without continuations of the layer above."""
     kept: list[dict[str, Any]] = []
     for layer in filter(None, layers):
         same = kept and {k: v for k, v in layer.items() if k != "top"} == {

@@ -1,8 +1,8 @@
 """Sources of an SW4 input: point forces, moment tensors, ruptures, and their time functions.
 
-Components of moments and forces are on SW4's axes, those of the grid: x at the azimuth of `grid`,
-y 90 degrees clockwise of it, z down. A scenario with `geographic` counts mechanisms from north,
-so that components are turned by the azimuth there; strikes count from north in SW4, too.
+Components of moments and forces are on SW4's axes, which are the grid's: x at the azimuth of
+`grid`, y 90 degrees clockwise of it, z down. A scenario with `geographic` counts mechanisms from
+north, so that components are turned by the azimuth there; strikes count from north in SW4, too.
 
 Time functions become wavelets: the same function if known here, else its samples. A source of
 SW4 acts as M g(t - t0) or F g(t - t0): g is the moment itself, not its rate. With u = f tau, f the
@@ -183,7 +183,7 @@ def _smooth_wave(u: float) -> float:
 
 
 def window(cycles: float) -> SampledFunction:
-    """Return sin(u) under a Gaussian of some cycles, SW4's GaussianWindow."""
+    """Return sin(u) under a Gaussian of a number of cycles, SW4's GaussianWindow."""
     reach = 6.0 * cycles
     return SampledFunction(
         lambda u: math.sin(u) * math.exp(-0.5 * (u / cycles) ** 2), interval=(-reach, reach)

@@ -54,7 +54,7 @@ def _receiver_lines(lines: NumberedLines) -> NumberedLines:
 
 
 def read_sw4(file: StationFile) -> StationList:
-    """Return the stations of receiver lines; those that are written twice, in two ways, once.
+    """Return the stations of receiver lines, each once, even if written in two ways.
 
     Raises:
         ScenarioError: a line is malformed, with a message for each of them.
@@ -93,7 +93,7 @@ def _name(options: dict[str, str]) -> str:
 
 
 def _station(where: str, line: str, axes: str) -> Station:
-    """Read one line; raises ValueError."""
+    """Read a line; raises ValueError."""
     options = _options(line)
     named = {_NAMES[key]: text for key, text in options.items() if key in _NAMES}
     level = {"x", "y"} & named.keys()
@@ -118,7 +118,7 @@ def _station(where: str, line: str, axes: str) -> Station:
 def add_receivers(
     run: ConvertedRun, commands: list[InputCommand], lines: list[tuple[int, str]], to_grid: ToGrid
 ) -> None:
-    """Add the receivers of `rec` and `sac` lines; those in HDF5 files are left out.
+    """Add the receivers of `rec` and `sac` lines, except stations in HDF5 files.
 
     Args:
         run: that is converted.

@@ -4,7 +4,8 @@ Both give properties by depth below ground. *Sfiles* are HDF5:
 
     /                       Origin longitude, latitude, azimuth [degrees]; ngrids
     /Material_model/grid_P  Cp, Cs, Rho, Qp, Qs (x, y, downwards) in SI; Horizontal grid size [m]
-    /Z_interfaces/z_values_P  (x, y) depth [m] of the top of grid P, and the bottom of the one above
+    /Z_interfaces/z_values_P  (x, y) depth [m] of the top of grid P, and the bottom of the grid
+    above
 
 A file is a stack of grids between interfaces, the first of which is the ground; points of a grid
 divide the distance of its interfaces evenly. Its x points along the azimuth, its y 90 degrees
@@ -82,7 +83,7 @@ class LevelOfDepth:
 
 
 def read_sfile(request: VolumeRequest) -> Volume:
-    """Read what a region needs of a file.
+    """Read the part of a file that a region needs.
 
     Raises:
         ModelError: it is no such file, or its values do not fit.
@@ -193,7 +194,7 @@ def _grid_block(
     file: Any, number: int, variables: Mapping[str, Any], section: VolumePart,
     limits: list[tuple[float, float]], path: Path,
 ) -> VolumeBlock:  # fmt: skip
-    """Read what limits of x, y (m) need of a grid, at all its levels."""
+    """Read the part of a grid within limits of x, y (m), at all its levels."""
     samples = {}
     ticks: list[np.ndarray] = []
     for name, spec in variables.items():
@@ -259,7 +260,7 @@ class HeightOfDepth:
 
 
 def read_rfile(request: VolumeRequest) -> Volume:
-    """Read what a region needs of a file.
+    """Read the part of a file that a region needs.
 
     Raises:
         ModelError: it is no such file, or its values do not fit.
@@ -352,7 +353,7 @@ def _check_header(
 
 
 def _refuse_gaps(blocks: list[RfileBlock], path: Path) -> None:
-    """Raise ModelError where a block begins below the end of the one above it."""
+    """Raise ModelError where a block begins below the end of the block above it."""
     for number, (upper, lower) in enumerate(pairwise(blocks), 1):
         if lower.top > upper.bottom + _SLACK * upper.down or lower.bottom <= upper.bottom:
             raise ModelError(
@@ -366,7 +367,7 @@ def _rfile_block(
     block: RfileBlock, variables: Mapping[str, Any], section: VolumePart,
     limits: list[tuple[float, float]], path: Path,
 ) -> VolumeBlock:  # fmt: skip
-    """Read what limits of x, y (m) need of a block, at all its z."""
+    """Read the part of a block within limits of x, y (m), at all its z."""
     ranges = _points_within(limits, block.across, block.array.shape)
     size = len(ranges[0]) * len(ranges[1]) * block.array.shape[2]
     refuse_what_does_not_fit(path, 16 * len(variables) * size)

@@ -52,7 +52,7 @@ class ExportSelection:
         shot: name of a shot.
         quantity: velocity, displacement, acceleration, rotation, or a trace such as pressure.
         periods: of response spectra in s, None for the usual ones.
-        damping: of response spectra, as a share of the critical one.
+        damping: of response spectra, as a share of critical damping.
     """
 
     results: RunResults
@@ -150,7 +150,7 @@ class ExportFormat:
         quantities: that it can hold; all of them if None.
         dated: whether it holds dates.
         has_spectra: whether it takes periods.
-        remarks: function(results) -> further lines about what it does not hold.
+        remarks: function(results) -> further lines about missing data.
     """
 
     files: Callable[[ExportSelection], FilesOfFormat]
@@ -171,7 +171,7 @@ def export(
     periods: Sequence[float] | None = None,
     damping: float = 0.05,
 ) -> Iterator[Path]:
-    """Write results in the format of other programs; return the paths, one by one.
+    """Write results in the format of other programs; yield the paths.
 
     Args:
         results: the results file.
@@ -182,7 +182,7 @@ def export(
         quantity: velocity, displacement, acceleration, rotation, or a trace such as pressure
             (default: all that the format has room for).
         periods: of response spectra in s, in the format ground-motion.
-        damping: of these, as a share of the critical one.
+        damping: of these, as a share of critical damping.
 
     Raises:
         ScenarioError: the format, set, shot or quantity does not exist, the format cannot hold
@@ -217,7 +217,7 @@ def _format(name: str) -> ExportFormat:
 
 
 def remarks(results: RunResults, format_name: str, quantity: str | None = None) -> Iterator[str]:
-    """Return what an exported file does not hold, or holds in place of what is missing."""
+    """Return notes on data that an exported file lacks or substitutes."""
     chosen = _format(format_name)
     if chosen.dated and not results.event:
         yield (

@@ -82,7 +82,7 @@ def datatree_of(results: RunResults) -> Any:
 
 
 def netcdf(selection: ExportSelection) -> FilesOfFormat:
-    """Return one NetCDF file (netCDF-4) of all there is; with an event, times are dates.
+    """Return a NetCDF file (netCDF-4) of all results; with an event, times are dates.
 
     Raises:
         ScenarioError: xarray or h5netcdf is not installed.
@@ -127,7 +127,7 @@ def _traces(results: RunResults, traces: TraceSet) -> Any:
 
 
 def _snapshots(results: RunResults, several: Sequence[SnapshotSeries]) -> Any:
-    """Return the dataset of a series of snapshots in one or several shots: (shot, time, ...)."""
+    """Return the dataset of a series of snapshots of shots: (shot, time, ...)."""
     first = several[0]
     shots = [series.shot or next(iter(results.shots), "shot_000") for series in several]
     coordinates: CoordinateEntries = {"shot": ("shot", _texts(shots)), "time": ("time", first.time)}
@@ -167,11 +167,11 @@ def _dataset(
     coordinates: Mapping[str, Any],
     stacked: bool = False,
 ) -> Any:
-    """Return a dataset of arrays that are read when used; `stacked` groups are one shot each."""
+    """Return a dataset of arrays that are read when used; `stacked` groups are a shot each."""
     import xarray
 
     first = groups[0]
-    # Fields stand half a cell further along these axes, but those read at receivers.
+    # Fields stand half a cell further along these axes, except fields read at receivers.
     is_staggered = "receiver" not in leading
     half_cells = json.loads(results.attributes.get("half_cell", "{}")) if is_staggered else {}
     arrays = {}
@@ -210,7 +210,7 @@ def _array_type() -> type:
     from xarray.core import indexing
 
     class StoredArray(BackendArray):
-        """An array of a results file, or one of each of several groups stacked."""
+        """An array of a results file, or a stack of arrays of several groups."""
 
         def __init__(self, groups: Sequence[NamedArrays], name: str, stacked: bool) -> None:
             shape = groups[0].shape(name)

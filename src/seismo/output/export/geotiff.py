@@ -96,7 +96,7 @@ def _oriented(
     sine = math.sin(math.radians(azimuth))
     cosine = math.cos(math.radians(azimuth))
     along = {"x": (sine, cosine), "y": (cosine, -sine)}
-    # Columns along the axis that is nearer to east, rows along the other one.
+    # Columns along the axis that is nearer to east, rows along the other.
     ordered = ("y", "x") if abs(sine) < abs(cosine) else ("x", "y")
     if ordered[0] == "y":
         bands = bands.swapaxes(1, 2)

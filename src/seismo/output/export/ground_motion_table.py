@@ -1,10 +1,9 @@
 """A table of ground-motion measures: a row for each station and component, all in SI units.
 
-Components are those of the exported seismograms, N, E and Z, or X, Y and Z. Stations with two
-horizontal ones also have the rows RotD50 and RotD100. A measure needs the motion that it is of:
-peaks those of acceleration, velocity and displacement, all others acceleration. Motion is refined
-to thirty samples in the shortest period of the waves first, so that neither peaks nor integrals
-depend on the sampling interval.
+Components as in the exported seismograms, N, E and Z, or X, Y and Z. Stations with two horizontal
+ones also have the rows RotD50 and RotD100. Peaks need their own motion (acceleration, velocity or
+displacement), all other measures acceleration. Motion is refined to thirty samples in the shortest
+period of the waves first, so that neither peaks nor integrals depend on the sampling interval.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _PEAKS = {
 _HORIZONTAL = ("NE", "XY")
 _ROTATED = ("RotD50", "RotD100")
 
-_SAMPLES = 30  # in the shortest period: those of a run's steps change by less than 0.3 %
+_SAMPLES = 30  # in the shortest period
 _BLOCK = 16  # receivers at once
 
 TableRow = dict[str, Any]
@@ -77,7 +76,7 @@ def ground_motion_of(selection: ExportSelection) -> list[TableRow]:
 
 
 def ground_motion(selection: ExportSelection) -> FilesOfFormat:
-    """Return one CSV file of `ground_motion_of`; cells of what there is not are empty."""
+    """Return a CSV file of `ground_motion_of`; missing values are empty cells."""
     table = ground_motion_of(selection)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -142,7 +141,7 @@ def _peaks(title: str, motions: Components) -> MeasureTable:
 
 
 def _station_columns(recording: Recording, receiver: int, component: str) -> TableRow:
-    """Return what says which row it is."""
+    """Return the columns that identify a row."""
     traces = recording.traces
     row: TableRow = {
         "set": traces.name,

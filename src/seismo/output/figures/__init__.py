@@ -1,4 +1,4 @@
-"""Figures from results files: the kinds by name, and the one call that draws any into a file."""
+"""Figures from results files: the kinds by name, and the call that draws any into a file."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ __all__ = [
     "traces",
 ]
 
-# Options that say what is shown, not how: part of a picture's name, in this order.
+# Options that select content, not style: part of a picture's name, in this order.
 _CHOOSING = (
     "receivers", "series", "maps", "shot", "field", "quantities", "parameters", "section", "times",
     "codes",
@@ -65,7 +65,7 @@ _LONGEST = 100  # letters of them
 
 @dataclass(frozen=True)
 class FigureKind:
-    """A kind of figure: its name, what it shows, its function and its usual file type.
+    """A kind of figure: its name, content, function and usual file type.
 
     Kinds `on_request` are drawn when they are named only.
     """
@@ -103,7 +103,7 @@ class FigureKind:
             raise ScenarioError(f"plot {self.name}: option {name}: {value!r}: {words}") from None
 
     def available(self, results: RunResults) -> bool:
-        """Whether the file holds what this kind draws, and it is drawn without being named."""
+        """Whether the file holds data for this kind, and it is drawn without being named."""
         if self.on_request:
             return False
         if self.name == "model":
@@ -139,7 +139,7 @@ KINDS: dict[str, FigureKind] = {
 
 
 def shared(names: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return each of some kinds the options that it knows.
+    """Return for each kind the options that it knows.
 
     Raises:
         ScenarioError: a kind does not exist, none of them knows an option, or it cannot be that.
@@ -155,7 +155,7 @@ def shared(names: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[s
 
 
 def picture_name(results: RunResults, kind: str, options: Mapping[str, Any]) -> str:
-    """Return ``<results>-<kind>``, what the options choose, and the suffix: a file's usual name.
+    """Return ``<results>-<kind>``, the selecting options, and the suffix: a file's usual name.
 
     Raises:
         ScenarioError: there is no such shot.
@@ -171,16 +171,15 @@ def picture_name(results: RunResults, kind: str, options: Mapping[str, Any]) -> 
 
 
 def figure_of(results: RunResults, kind: str, **options: Any) -> Figure:
-    """Return one kind of figure, for notebooks and for changes by its caller.
+    """Return a kind of figure, for notebooks and for changes by its caller.
 
     Args:
         results: the results file.
-        kind: a name in KINDS, but for those that write themselves (the movie).
+        kind: a name in KINDS, except the movie, which writes itself.
         options: keyword arguments of the kind's function.
 
     Raises:
-        ScenarioError: the kind or an option does not exist, or the file does not hold what is to
-            be drawn.
+        ScenarioError: the kind or an option does not exist, or the file lacks the data.
     """
     still = {name: each for name, each in KINDS.items() if not each.writes_itself}
     if kind in KINDS and kind not in still:
@@ -195,18 +194,18 @@ def draw(
     output_path: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Path:
-    """Draw one kind of figure into a file and return its path.
+    """Draw a kind of figure into a file and return its path.
 
     Args:
         results: the results file.
         kind: a name in KINDS.
-        output_path: the picture; its suffix chooses the format (default: ``<results>-<kind>``
-            and what the options choose, such as ``-shot_003``, beside the results).
+        output_path: the picture; its suffix chooses the format (default: ``<results>-<kind>`` and
+            the selecting options, such as ``-shot_003``, beside the results).
         options: keyword arguments of the kind's function.
 
     Raises:
-        ScenarioError: the kind, an option or the file type does not exist, or the file does not
-            hold what is to be drawn.
+        ScenarioError: the kind, an option or the file type does not exist, or the file lacks the
+            data.
         StorageError: the picture cannot be written.
     """
     figure_kind, options = _chosen(KINDS, kind, options)
@@ -232,7 +231,7 @@ def draw(
 def _chosen(
     kinds: Mapping[str, FigureKind], kind: str, options: Mapping[str, Any]
 ) -> tuple[FigureKind, dict[str, Any]]:
-    """Return one of some kinds and its options as they are meant."""
+    """Return a kind and its options as they are meant."""
     figure_kind = choose(kinds, kind, "plot")
     return figure_kind, {name: figure_kind.checked(name, v) for name, v in options.items()}
 

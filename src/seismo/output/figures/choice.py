@@ -23,7 +23,7 @@ from seismo.output.store.arrays import (
 
 
 class EmptyFigureError(ScenarioError):
-    """Nothing is stored of what a figure would show."""
+    """The data of a figure are not stored."""
 
 
 class UnusedOptionError(ScenarioError):
@@ -35,11 +35,11 @@ Named = TypeVar("Named", TraceSet, MapSet)
 Percentile = Annotated[float, Field(gt=0, le=100)]
 Names = str | Annotated[Sequence[str], Field(min_length=1)]
 FigureCount = Annotated[int, Field(ge=1, le=1000)]
-MOST_QUANTITIES = 3  # in one figure, unless they are named
+MOST_QUANTITIES = 3  # in a figure, unless they are named
 
 
 def trace_set(results: RunResults, name: str | None) -> TraceSet:
-    """Return the receiver set `name`, or the first one that has data to draw.
+    """Return the receiver set `name`, or the first that has data to draw.
 
     Raises:
         ScenarioError: there is no such set, or none at all, or it cannot be drawn.
@@ -58,7 +58,7 @@ def trace_set(results: RunResults, name: str | None) -> TraceSet:
 
 
 def too_short(traces: TraceSet) -> str:
-    """Explain why traces of one sample are not drawn; nothing of longer ones."""
+    """Explain why traces of one sample are not drawn; nothing of longer traces."""
     if len(traces.time) > 1:
         return ""
     return (
@@ -91,7 +91,7 @@ def snapshot_series(
 
 
 def map_set(results: RunResults, name: str | None) -> MapSet:
-    """Return the set of maps `name`, or the first one.
+    """Return the set of maps `name`, or the first.
 
     Raises:
         ScenarioError: there is no such set, or none at all.
@@ -113,9 +113,9 @@ def _named_or_first(
 
 
 def alternatives(results: RunResults) -> dict[str, tuple[str, list[str]]]:
-    """Return what a figure shows one of, by the option that chooses: its word, the names.
+    """Return the alternatives of a figure by option: their word, the names.
 
-    The first name is that of the one shown by default.
+    The first name is the default.
     """
     sets = [name for name, group in results.traces.items() if len(group) and not too_short(group)]
     series = [k.partition("/")[0] for k, s in results.snapshots.items() if len(s) and len(s.time)]
@@ -166,7 +166,7 @@ def shot_index(traces: TraceSet | MapSet, shot: str | int | None) -> int:
 
 
 def shot_words(results: RunResults, name: str | None) -> str:
-    """Return which of the shots of a survey is shown; nothing where there is one."""
+    """Return which shot of a survey is shown; nothing for a single shot."""
     count = len(results.shots)
     return f"{name}, one of {count} shots" if name and count > 1 else ""
 
@@ -175,7 +175,7 @@ def first_components(arrays: NamedArrays, names: Names | None) -> tuple[list[str
     """Return the quantities asked for, else the first few, and words where there are more.
 
     Raises:
-        ScenarioError: one of them is not in the file.
+        ScenarioError: a component is not in the file.
     """
     names_in_file = components(arrays, names)
     if names is not None or len(names_in_file) <= MOST_QUANTITIES:
@@ -187,7 +187,7 @@ def components(arrays: NamedArrays, names: Names | None) -> list[str]:
     """Return the quantities asked for, or all of them; a text may hold several, by commas.
 
     Raises:
-        ScenarioError: one of them is not in the file.
+        ScenarioError: a component is not in the file.
     """
     requested = list(arrays) if names is None else _split(names)
     return [name for name in requested if choose(dict.fromkeys(arrays, True), name, arrays.name)]
@@ -202,8 +202,8 @@ def receiver_indices(traces: TraceSet, codes: Names | None, most: int, shot: int
     recording = np.flatnonzero(traces.recording(shot))
     if codes is None:
         count = len(recording)
-        some = np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
-        return recording[some]
+        thinned = np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+        return recording[thinned]
     index = {code: k for k, code in enumerate(traces.codes)}
     chosen = {code: choose(index, code, traces.name) for code in _split(codes)}
     for code, number in chosen.items():

@@ -1,4 +1,4 @@
-"""The earth model as it was used: one panel per parameter, with sources and receivers."""
+"""The earth model as it was used: a panel per parameter, with sources and receivers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def model(results: RunResults, *, parameters: Names | None = None) -> Figure:
     used = len(names) * len(planes)
     if len(planes) == 1:
         outer_labels(grid, used)
-    # One of each kind: what is beside one section may be on another.
+    # A mark of each kind: a point beside one section may be on another.
     kinds = dict[str, Line2D]()
     for mark in handles:
         kinds.setdefault(str(mark.get_label()).replace("sources", "source"), mark)
@@ -87,7 +87,7 @@ def _draw_parameter(
     scale: float,
     unit: str,
 ) -> list[Line2D]:
-    """Draw a parameter on some sections; return the marks of sources and receivers."""
+    """Draw a parameter on sections; return the marks of sources and receivers."""
     marks = list[Line2D]()
     axes = results.model.axes
     planes_of_values = [
@@ -97,7 +97,7 @@ def _draw_parameter(
     high = float(max(np.nanmax(c) for c in planes_of_values))
     colours = mpl.colormaps[SEQUENTIAL]
     ticks = dict[str, Any]()
-    if high - low <= _ALIKE * max(abs(low), abs(high)):  # one colour, and the one value beside it
+    if high - low <= _ALIKE * max(abs(low), abs(high)):  # a single colour, and its value beside it
         colours = ListedColormap([colours(0.5)])
         ticks = {"ticks": [low], "format": "%.6g"}
         high = low + 1.0

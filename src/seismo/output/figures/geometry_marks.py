@@ -17,7 +17,7 @@ from seismo.output.run_results import RunResults
 _MOST_MARKERS = 40  # of a set of receivers
 _MOST_DOTS = 2000  # the same on a map
 _NOWHERE = np.empty((2, 0))
-# Of marks on a section, and of those further from it than a cell.
+# Of marks on a section, and of marks further from it than a cell.
 _BESIDE = " beside the section"
 _WORDS = ("", _BESIDE)
 _LOOKS: tuple[dict[str, Any], ...] = (
@@ -39,7 +39,7 @@ def draw_geometry(
     """Mark the sources (stars) and receivers (triangles) within `axes`, projected on the section.
 
     Those further from it than a cell are hollow. Marks on an edge are drawn whole, so that nothing
-    clips those which lie beyond. A map seen from above has marks of its own (`map_marks`), among
+    clips marks which lie beyond. A map seen from above has marks of its own (`map_marks`), among
     which is the `coast`.
 
     Args:
@@ -49,7 +49,7 @@ def draw_geometry(
         axes: coordinates in m.
         scale: of the panel, to m.
         shot: name of the shot, None for all.
-        coast: whether maps have one.
+        coast: whether maps have a coast.
         plane: in m by axis, where that is all that is stored.
     """
     marks: list[Line2D] = []
@@ -84,7 +84,7 @@ def draw_geometry(
 
 
 def hollow_words(marks: list[Line2D]) -> str:
-    """Describe marks of what lies beside a section, "" where there are none."""
+    """Describe marks of points beside a section, "" where there are none."""
     hollow = any(str(mark.get_label()).endswith(_BESIDE) for mark in marks)
     return "hollow marks: beside it" if hollow else ""
 
@@ -93,7 +93,7 @@ def _source_positions(
     results: RunResults, section: CrossSection, axes: Mapping[str, np.ndarray], shot: str | None,
     plane: Mapping[str, float],
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Return where sources are marked (2, n): those on the section, and those beside it."""
+    """Return where sources are marked (2, n): on the section, and beside it."""
     names = section.horizontal + section.vertical + _axis_across(section, plane)
     rows = [[s[name] for name in names] for s in results.sources_of(shot)
             if all(name in s for name in names)]  # fmt: skip
@@ -107,7 +107,7 @@ def _receiver_positions(
 ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:  # fmt: skip
     """Return where receivers are marked (2, n), on the section and beside it, and dots of a map.
 
-    Sets are thinned one by one: a line of many hides no station. On maps sets of many have dots.
+    Sets are thinned separately: a line of many hides no station. On maps sets of many have dots.
     """
     shown = [(_NOWHERE, _NOWHERE)]
     dotted = [_NOWHERE]
@@ -121,7 +121,7 @@ def _receiver_positions(
             else:
                 on, beside = _by_distance(inside, section, axes, plane)
                 shown.append((_thinned(on, _MOST_MARKERS), _thinned(beside, _MOST_MARKERS)))
-    on, beside = (np.concatenate(some, axis=1) for some in zip(*shown, strict=True))
+    on, beside = (np.concatenate(coordinates, axis=1) for coordinates in zip(*shown, strict=True))
     return (on, beside), np.concatenate(dotted, axis=1)
 
 
@@ -134,7 +134,7 @@ def _by_distance(
     positions: np.ndarray, section: CrossSection, axes: Mapping[str, np.ndarray],
     plane: Mapping[str, float],
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Split places (2 or 3, n) into those within a cell of a section (2, n), and those beside."""
+    """Split places (2 or 3, n) into those within a cell of a section (2, n), and beside."""
     axis = _axis_across(section, plane)
     if not axis:
         return positions[:2], _NOWHERE
@@ -165,7 +165,7 @@ def _thinned(positions: np.ndarray, most: int) -> np.ndarray:
 def _within(
     positions: np.ndarray, section: CrossSection, axes: Mapping[str, np.ndarray]
 ) -> np.ndarray:
-    """Return which places (2, n) lie on the axes, or less than a point beyond a decimated one."""
+    """Return which places (2, n) lie on the axes, or less than a point beyond a decimated axis."""
     across, along = positions
     x = axes[section.horizontal]
     rows = axes[section.vertical]

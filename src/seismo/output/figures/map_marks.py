@@ -5,8 +5,8 @@ area: a ray that leaves at the angle t from straight down stands at r = sqrt(2) 
 where the first motion of P waves points away from the source, n M n > 0 (Aki & Richards 2002,
 section 4.5).
 
-Coast lines and borders are those of Natural Earth, where cartopy and its data are installed, from
-the files that cartopy keeps (`cartopy.config`); nothing here makes cartopy download missing ones.
+Coast lines and borders are from Natural Earth, where cartopy and its data are installed, from the
+files that cartopy keeps (`cartopy.config`); nothing here makes cartopy download missing files.
 Lines are projected as the grid is.
 
 The relief of the ground is shown by contour lines of height, and by shade on slopes.
@@ -112,7 +112,7 @@ def _extent(axes: Mapping[str, np.ndarray]) -> float:
 
 
 def _file(layer: tuple[str, str], extent: float) -> Path:
-    """Return the shapefile of a layer that suits a map so many m wide, of those that are there.
+    """Return the shapefile of a layer that suits a map so many m wide, of the installed ones.
 
     Raises:
         ScenarioError: cartopy is not installed, or has none.
@@ -186,7 +186,7 @@ def draw_relief(
         return
     y = ground.y
     x = ground.x
-    # Shade: slopes of one steepness look alike on maps of any size.
+    # Shade: slopes of equal steepness look alike on maps of any size.
     steepest = float(np.percentile(np.hypot(*np.gradient(heights, x, y)), 99.0))
     exaggeration = _STEEP / max(steepest, 1e-9)
     light = LightSource(*_SUN).hillshade(
@@ -223,8 +223,9 @@ def draw_map_marks(
 ) -> None:
     """Draw all of them on a panel whose coordinates are y and x in units of `scale`.
 
-    Small panels have neither a graticule nor names, the smallest no scale and no north, and maps
-    of one row or column no marks. `coast` says whether coast lines are drawn, None where they can.
+    Small panels have neither a graticule nor names, the smallest no scale and no north, and maps of
+    a single row or column no marks. `coast` says whether coast lines are drawn, None where they
+    can.
 
     Raises:
         ScenarioError: coast lines are wanted, and cannot be drawn.
@@ -322,7 +323,7 @@ def _point_north(panel: Axes, azimuth: float) -> None:
 
 
 def _projection(results: RunResults) -> Projection | None:
-    """Return the projection of the grid; None without one, or where pyproj is not installed."""
+    """Return the projection of the grid; None if none, or where pyproj is not installed."""
     geographic = results.section("geographic")
     with contextlib.suppress(ScenarioError):
         return Projection(SimpleNamespace(**geographic)) if geographic else None
@@ -349,7 +350,7 @@ def _draw_graticule(
 def _label_edge(
     panel: Axes, y: np.ndarray, x: np.ndarray, field: np.ndarray, levels: np.ndarray, letters: str
 ) -> None:
-    """Write degrees where their lines meet the upper edge, or the right one if that has more."""
+    """Write degrees where their lines meet the upper edge, or the right edge if that has more."""
     upper = field[-1]
     right = field[:, -1]
     is_upper = np.ptp(upper) >= np.ptp(right)
@@ -382,7 +383,7 @@ def _is_named(codes: list[str]) -> bool:
 
 
 def _write_names(panel: Axes, codes: list[str], y: np.ndarray, x: np.ndarray) -> None:
-    """Write the stations of NET.STA.LOC beside their marks, of those within the panel."""
+    """Write the stations of NET.STA.LOC beside their marks, within the panel."""
     for code, east, north in zip(codes, y, x, strict=True):
         words = code.rstrip(".").split(".")
         panel.annotate(

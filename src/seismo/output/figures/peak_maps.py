@@ -1,4 +1,4 @@
-"""Maps of largest values: one panel for each quantity, each with its own scale from zero.
+"""Maps of largest values: a panel for each quantity, each with its own scale from zero.
 
 Largest values on a line, such as along the ground of a 2-D run, are a curve for each quantity.
 """
@@ -52,7 +52,7 @@ from seismo.output.store.quantities import symbol
 
 _ENGINEERING = {"m": (1e2, "cm"), "m/s": (1e2, "cm/s"), "m/s^2": (1 / 9.80665, "g")}
 _HEIGHT = 1.9  # inches of a panel
-_WIDTH = 2.6  # inches of one whose line goes down
+_WIDTH = 2.6  # inches of a panel whose line goes down
 _TALL = 4.5
 _CLIP = 97.0  # percent
 _RANGE = 1e3  # of a logarithmic scale at most
@@ -75,7 +75,7 @@ def draw_lines(
 
     Args:
         results: the results file.
-        maps: a set of maps with one axis.
+        maps: a set of maps with a single axis.
         names: quantities.
         number: of the shot.
         units: see `peaks`.
@@ -150,7 +150,7 @@ def peaks(
             cartopy); by default where these are installed.
 
     Raises:
-        ScenarioError: the file does not hold what is asked for, or curves have no such option.
+        ScenarioError: the file lacks the data, or curves have no such option.
     """
     map_group = map_set(results, maps)
     names = components(map_group, quantities)
@@ -203,7 +203,7 @@ def _refuse_options(maps: MapSet, **is_set: bool) -> None:
     """Raise where options of coloured maps are set for maps on a line.
 
     Raises:
-        UnusedOptionError: one of them is set.
+        UnusedOptionError: an unused option is set.
     """
     if unused := [option for option, value in is_set.items() if value]:
         raise UnusedOptionError(

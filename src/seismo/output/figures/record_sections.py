@@ -1,4 +1,4 @@
-"""Record sections: the traces of one shot side by side, as an image or as wiggles.
+"""Record sections: the traces of a shot side by side, as an image or as wiggles.
 
 Receivers stand along an axis, which the figure names. Traces are processed before they are drawn:
 
@@ -53,7 +53,7 @@ _NAMED_GAP = 0.2  # and their codes, where these are written
 _FLOOR = 1e-3  # of a trace's largest root mean square: quieter windows are not raised to it
 _AGC_WINDOW = 0.1  # of the record, where none is said
 _MOST_WIGGLES = 60
-_SWING = 2.5  # spacings of the traces: what exceeds it is cut
+_SWING = 2.5  # spacings of the traces: larger amplitudes are cut
 _BOX = 5.0  # spacings: traces cut so far below their peaks are boxes
 _NOISE = 5e-5  # of the largest peak: on nodal lines, rounding and errors of the differences
 _NO_RECORD = "0.85"  # grey, which neither scale of colours has at rest
@@ -74,7 +74,7 @@ def placed(
     positions, label = abscissa(traces, index, source, by)
     recording = np.flatnonzero(traces.recording(index))
     positions = positions[recording]
-    # Receivers at one place, but for rounding, keep their order.
+    # Receivers at equal places, but for rounding, keep their order.
     order = np.argsort(np.round(positions, _digits(positions)), kind="stable")
     positions, ticks = spread(positions[order])
     return recording[order], positions, label, ticks
@@ -99,8 +99,8 @@ def abscissa(
         positions = coordinates[by]
         words = "distance along the fibre" if by == "fibre" else by
     elif by in ("distance", "offset") and source:
-        positions, what = offsets(traces, index, source)
-        words = what or "horizontal distance"
+        positions, quantity = offsets(traces, index, source)
+        words = quantity or "horizontal distance"
         if by == "distance":
             positions = np.abs(positions)
             words = "horizontal distance"
@@ -116,7 +116,7 @@ def abscissa(
 def offsets(
     traces: TraceSet, index: int, source: dict[str, float]
 ) -> tuple[np.ndarray, str | None]:
-    """Return the horizontal distances (receiver) m, signed in 2-D, and what they are called."""
+    """Return the horizontal distances (receiver) m, signed in 2-D, and their name."""
     along = {a: c for a in "xy" if (c := traces.coordinate(a, index)) is not None}
     distances = [v - source[a] for a, v in along.items() if a in source]
     if not distances:
@@ -135,8 +135,8 @@ def _is_line(traces: TraceSet, index: int) -> bool:
 def spread(positions: np.ndarray) -> tuple[np.ndarray, dict[float, str]]:
     """Return places (receiver, growing) where no two traces cover each other, and their ticks.
 
-    Where some do, or their codes would, all are put side by side at equal distances, and ticks say
-    where a part of them really stands; there are none otherwise.
+    Where any do, or their codes would, all are put side by side at equal distances, and ticks label
+    a few with their places; otherwise there are none.
     """
     gaps = np.diff(positions)
     least = _NAMED_GAP if positions.size <= MOST_CODES else _LEAST_GAP
@@ -163,7 +163,7 @@ def _natural(coordinates: dict[str, np.ndarray], source: dict[str, float]) -> st
     longest = max(spans, key=lambda axis: spans[axis], default=None)
     if longest is None or spans[longest] == 0.0:
         return "number"
-    # A line on the ground is one whatever its heights.
+    # A line on the ground is a line whatever its heights.
     along = coordinates[longest]
     is_level = longest in "xy" and np.unique(along).size == along.size
     beside = [span for axis, span in spans.items() if axis not in (longest, "z" * is_level)]
@@ -172,7 +172,7 @@ def _natural(coordinates: dict[str, np.ndarray], source: dict[str, float]) -> st
 
 
 def with_gain(samples: np.ndarray, time: np.ndarray, gain: str) -> np.ndarray:
-    """Return traces (receiver, time) with gain, each to its own peak, those at rest left so.
+    """Return traces (receiver, time) with gain, each to its own peak, except traces at rest.
 
     Args:
         samples: of the traces.
@@ -242,12 +242,12 @@ def _number(option: str, text: str, unit: units.Dimension | None, name: str = "g
 
 
 def largest_magnitude(samples: np.ndarray, axis: int | None = -1) -> np.ndarray:
-    """Return the largest magnitude of what is recorded, 0 where nothing is."""
+    """Return the largest recorded magnitude, 0 if none."""
     return np.nanmax(np.abs(samples), axis=axis, initial=0.0)
 
 
 def loudest(name: str, samples_of: dict[str, np.ndarray], traces: TraceSet) -> float:
-    """Return the largest magnitude of the components that have the unit of one.
+    """Return the largest magnitude of the components that share a component's unit.
 
     One that is rounding beside others of its unit is not blown up.
     """
@@ -281,8 +281,8 @@ def gather(
         by: ``x``, ``y``, ``z``, ``distance`` or, with a sign in 2-D, ``offset`` from the source,
             ``fibre`` (along it), or ``number``; by default the fibre, or the coordinate the
             receivers lie along, else the distance.
-        clip: percentile at which the colours of an image saturate; the median of the peaks of
-            the traces is one spacing of wiggles, which are cut at two and a half.
+        clip: percentile at which the colours of an image saturate; the median of the peaks of the
+            traces is a spacing of wiggles, which are cut at two and a half.
         normalise: scale every trace to its own peak; by default where wiggles would be cut far
             below their peaks, in more than a tenth of the traces.
         gain: ``agc`` or ``agc:0.3 s``, automatic gain control in such a window; ``t`` or
@@ -291,7 +291,7 @@ def gather(
         colours: of an image, ``seismic`` or ``grey``.
 
     Raises:
-        ScenarioError: the file does not hold what is asked for.
+        ScenarioError: the file lacks the data.
     """
     traces = trace_set(results, receivers)
     names, shown = first_components(traces, quantities)
@@ -329,7 +329,7 @@ def gather(
 
 
 def _label(panel: Axes, label: str, ticks: dict[float, str], count: int, time_label: str) -> None:
-    """Print what stands along the axes, of so many receivers."""
+    """Label the axes of `count` receivers."""
     panel.set_xlabel(f"{label}\nnot to scale" if ticks else label)
     if ticks:
         panel.set_xticks(list(ticks), list(ticks.values()))
@@ -358,11 +358,11 @@ def _reduced(
 
 @dataclass(frozen=True)
 class Record:
-    """One component of one shot: values (receiver, time) at `place` along the section.
+    """A component of a shot: values (receiver, time) at `place` along the section.
 
     They are NaN beyond the end of the record, where times are reduced. Those that are `normalised`
     are without a unit, shares of each trace's own peak; None leaves it to the drawing. Peaks below
-    `least` are rounding, and are not scaled up; `colours` are those of an image.
+    `least` are rounding, and are not scaled up; `colours` are an image's.
     """
 
     name: str
@@ -443,7 +443,7 @@ def _draw_wiggles(panel: Axes, record: Record) -> None:
 
 
 def typical_peak(peaks: np.ndarray) -> float:
-    """Return the median of the peaks of traces (receiver), of those that move.
+    """Return the median of the peaks of traces (receiver), except traces at rest.
 
     A trace above the source may be a thousand times the others, which it should not flatten.
     """

@@ -90,8 +90,8 @@ class CrossSection:
         across: axis that is cut, None in 2-D.
         position: where, in m.
         ground: that rows follow, None where it is flat.
-        row_cache: `_rows` of axes, or where the rows of an image lie between those of a curved
-            section; to search all rows is costly, and figures ask repeatedly.
+        row_cache: `_rows` of axes, or positions of an image's rows between the rows of a curved
+            section: cached, since the search is costly.
     """
 
     horizontal: str
@@ -174,7 +174,7 @@ class CrossSection:
 
     @property
     def _crosses_rows(self) -> bool:
-        """Whether it is a map of one z among rows that follow the ground."""
+        """Whether it is a map of constant z among rows that follow the ground."""
         return (
             self.ground is not None
             and self.across == "z"
@@ -233,17 +233,17 @@ def chosen_section(
     volumes: Sequence[str] = (),
     ground: GroundRecord | None = None,
 ) -> CrossSection:
-    """Return one section: in 3-D the one across axis `across`, by default y.
+    """Return a section: in 3-D across axis `across`, by default y.
 
     Args:
         axes: coordinates in m.
         through: point where it cuts, as far as `across` does not say: ``z:500``, ``z:1.5 km``.
         across: the axis to cut.
-        volumes: options that choose what could be cut instead of a plane, such as ``series=all``.
+        volumes: options that choose a volume to cut instead of a plane, such as ``series=all``.
         ground: that rows follow, None where it is flat.
 
     Raises:
-        ScenarioError: there is no such axis, it does not reach there, or there is one plane alone.
+        ScenarioError: there is no such axis, it does not reach there, or there is a single plane.
     """
     axis, has_position, position_text = (across or "y").partition(":")
     # A plane is cut already; its own axis may be named.
@@ -313,7 +313,7 @@ def _pair(names: Sequence[str]) -> CrossSection:
 
 
 def edges(coordinate: np.ndarray, scale: float) -> tuple[float, float]:
-    """Return the ends of the cells about some points in m, in units `scale`."""
+    """Return the ends of the cells about points in m, in units `scale`."""
     half = 0.5 * (coordinate[1] - coordinate[0]) if len(coordinate) > 1 else 0.5
     return float((coordinate[0] - half) * scale), float((coordinate[-1] + half) * scale)
 
@@ -352,7 +352,7 @@ def draw_image(
     scale: float,
     **options: Any,
 ) -> AxesImage:
-    """Draw values (vertical, horizontal), one cell around each grid point, in units `scale`."""
+    """Draw values (vertical, horizontal), a cell around each grid point, in units `scale`."""
     x_first, x_last = edges(axes[section.horizontal], scale)
     low, high = edges(axes[section.vertical], scale)
     if section.is_curved:
@@ -377,7 +377,7 @@ def on_even_rows(
 ) -> np.ndarray:
     """Return values (vertical, horizontal) on rows of an image, where those follow the ground.
 
-    They are those of the points at the nearest z, or linear between, in each column.
+    Values are of the points at the nearest z, or linear between, in each column.
     """
     if not section.is_curved:
         return array

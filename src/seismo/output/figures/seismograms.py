@@ -71,7 +71,7 @@ def traces(
     scale: str = "individual",
     most: FigureCount = 12,
 ) -> Figure:
-    """Draw one column per component and one line per station; many components in several rows.
+    """Draw a column per component and a line per station; many components in several rows.
 
     Args:
         results: the results file.
@@ -79,12 +79,12 @@ def traces(
         shot: name or number of the shot (default: the first).
         quantities: which ones (default: all of the set).
         codes: receiver codes (default: at most `most`, spread over the set).
-        scale: ``individual`` (each trace to its own peak, which is printed, but for those that
-            hold rounding only) or ``common``.
+        scale: ``individual`` (each trace to its own peak, which is printed, except traces of
+            rounding errors) or ``common``.
         most: the largest number of stations chosen by default.
 
     Raises:
-        ScenarioError: the file does not hold what is asked for.
+        ScenarioError: the file lacks the data.
     """
     if scale not in ("individual", "common"):
         raise ScenarioError(f"scale {scale!r}: use individual or common")
@@ -156,7 +156,7 @@ def spectra(
     codes: Names | None = None,
     most: FigureCount = 5,
 ) -> Figure:
-    """Draw the amplitude spectra of some receivers, a panel per component.
+    """Draw the amplitude spectra of receivers, a panel per component.
 
     Args:
         results: the results file.
@@ -167,7 +167,7 @@ def spectra(
         most: the largest number of receivers chosen by default.
 
     Raises:
-        ScenarioError: the file does not hold what is asked for.
+        ScenarioError: the file lacks the data.
     """
     stations = trace_set(results, receivers)
     names, shown = first_components(stations, quantities)
@@ -254,7 +254,7 @@ def limit_axes(panel: Axes, frequency: np.ndarray, top: float, highest: float | 
     right = min(frequency[-1], 2.5 * highest) if highest else frequency[-1]
     lowest = min(frequency[1], right / 2.0)  # of short traces too
     panel.set_xlim(lowest, right)
-    # As many labels as fit: of each decade some, of many its first alone.
+    # As many labels as fit: several of each decade, or its first alone.
     labelled = next(digits for most, digits in _LABELLED if right <= most * lowest)
     panel.xaxis.set_major_locator(LogLocator(subs=labelled))
     panel.xaxis.set_major_formatter("{x:g}")
@@ -295,7 +295,7 @@ def wavelets(results: RunResults) -> Figure:
         raise ScenarioError(f"{results.path}: holds no wavelets")
     time = injected.time
     samples = np.asarray(injected.samples, np.float64)
-    # Sources of one time function are drawn once.
+    # Sources of equal time functions are drawn once.
     _, first = np.unique(samples, axis=0, return_index=True)
     shown = np.sort(first)[:_MOST]
     samples = samples[shown]

@@ -66,7 +66,7 @@ def styled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class SettledLayout(ConstrainedLayoutEngine):
-    """A constrained layout done until it holds: panels to scale shrink by what it gives them."""
+    """A constrained layout done until it holds: panels to scale shrink to the space given."""
 
     def execute(self, fig: Figure) -> None:
         """Lay the figure out."""
@@ -111,8 +111,8 @@ def amplitude_label(name: str, unit: str, peak: float) -> tuple[float, str]:
 def side_bar(panel: Axes, image: Any, thickness: float = 0.03, **options: Any) -> None:
     """Draw a colour bar exactly as tall as its panel, `thickness` in widths of the panel.
 
-    Where another panel stands to the right, what is drawn is the title of its panel: a label of
-    the bar would read as the vertical axis of that other one.
+    Where another panel stands to the right, the label becomes the title of its panel: beside the
+    bar it would read as the vertical axis of the other panel.
     """
     bar = panel.inset_axes((1.0 + thickness, 0.0, thickness, 1.0))
     colour_bar = panel.figure.colorbar(image, cax=bar, **options)
@@ -121,14 +121,14 @@ def side_bar(panel: Axes, image: Any, thickness: float = 0.03, **options: Any) -
 
 
 def heading(*texts: str) -> str:
-    """Join what is known into a title."""
+    """Join the known facts into a title."""
     return ", ".join(text for text in texts if text)
 
 
 def entitle(figure: Figure, results: RunResults, *texts: str) -> None:
-    """Set the title of a figure of some results, in as many lines as it takes.
+    """Set the title of a figure of results, in as many lines as it takes.
 
-    Of those that are not complete it says so, and where they end.
+    For incomplete results it says so, and where they end.
     """
     ended = "" if results.status == COMPLETE else results.status
     if ended and (until := results.attributes.get("until")) is not None:
@@ -137,7 +137,7 @@ def entitle(figure: Figure, results: RunResults, *texts: str) -> None:
 
 
 def clip_level(amplitudes: np.ndarray, percentile: float) -> float:
-    """Return the amplitude to clip at: the percentile over what has moved at all.
+    """Return the amplitude to clip at: the percentile over points that have moved.
 
     Early snapshots are almost everywhere at rest; counting those points would clip at nothing.
     """

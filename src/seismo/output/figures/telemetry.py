@@ -34,7 +34,7 @@ def telemetry(results: RunResults, *, quantities: str | Sequence[str] | None = N
         quantities: which ones (default: all there are).
 
     Raises:
-        ScenarioError: the file does not hold what is asked for.
+        ScenarioError: the file lacks the data.
     """
     series = results.telemetry
     if not len(series):

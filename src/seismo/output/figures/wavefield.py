@@ -1,4 +1,4 @@
-"""The wavefield over the model, on one colour scale: snapshots of several times, and movies.
+"""The wavefield over the model, on a common colour scale: snapshots of several times, and movies.
 
 The model is a light grey ground; the wavefield lies over it in red and blue and is transparent
 where nothing moves, so that fronts can be read against the interfaces that made them.
@@ -64,7 +64,7 @@ from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import SnapshotSeries
 from seismo.output.store.quantities import axis_label
 
-_MOST_READ = 24  # snapshots that are read to find those in which there is something to see
+_MOST_READ = 24  # snapshots that are read to find the times with visible waves
 _SEEN = 0.15  # of the upper quartile of their sizes
 SUFFIXES = (".gif", ".mp4")
 
@@ -83,7 +83,7 @@ def snapshot(
     common_scale: bool = True,
     coast: bool | None = None,
 ) -> Figure:
-    """Draw one field at several times over the model.
+    """Draw a field at several times over the model.
 
     Args:
         results: the results file.
@@ -96,12 +96,12 @@ def snapshot(
         section: the axis to cut a 3-D grid across (default y), at the source, or where it says:
             ``z:500``, ``z:1.5 km``.
         clip: percentile of the moving points at which the colours saturate.
-        common_scale: one scale for all times; otherwise each its own.
+        common_scale: the same scale for all times; otherwise each its own.
         coast: whether a map seen from above has coast lines and borders (of Natural Earth, by
             cartopy); by default where these are installed.
 
     Raises:
-        ScenarioError: the file does not hold what is asked for.
+        ScenarioError: the file lacks the data.
     """
     scene = Scene(results, series, shot, field, section, coast)
     frames = scene.frames_at(times, count)
@@ -126,7 +126,7 @@ def snapshot(
 
 
 class Scene:
-    """One field of one series on one section, ready to be drawn at those times that are stored."""
+    """A field of a series on a section, ready to be drawn at its stored times."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Scene:
         section: str | None,
         coast: bool | None = None,
     ) -> None:
-        """Look up what is to be drawn."""
+        """Look up the data to draw."""
         self.results = results
         self.coast = coast
         self.series: SnapshotSeries = snapshot_series(results, series, shot)
@@ -195,7 +195,7 @@ class Scene:
         return self.frames[nearest]
 
     def wavefield(self, index: int) -> np.ndarray:
-        """Read one snapshot on the section as (vertical, horizontal)."""
+        """Read a snapshot on the section as (vertical, horizontal)."""
         cut = self.series.values_of(self.field, (index, *self.section.index(self.axes)))
         return np.nan_to_num(self.section.oriented(cut, self.axes))
 
@@ -292,7 +292,7 @@ def movie(
     frames_per_second: Annotated[float, Field(gt=0, le=100)] = 10.0,
     dpi: Annotated[int, Field(ge=10, le=600)] = 110,
 ) -> Figure:
-    """Write a movie of one field over the model and return its figure at the last frame.
+    """Write a movie of a field over the model and return its figure at the last frame.
 
     Args:
         results: the results file.
@@ -307,7 +307,7 @@ def movie(
         dpi: resolution.
 
     Raises:
-        ScenarioError: the file does not hold what is asked for, or ffmpeg is missing.
+        ScenarioError: the file lacks the data, or ffmpeg is missing.
         StorageError: the movie cannot be written.
     """
     write = _encoder(path)

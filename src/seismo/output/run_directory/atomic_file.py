@@ -256,7 +256,7 @@ def _mode(path: Path) -> int:
 
 
 def refusal(path: Path, error: OSError) -> SeismoError:
-    """Return the one-line error for a failure of the operating system."""
+    """Return the single-line error for a failure of the operating system."""
     reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())
     kind = ScenarioError if error.errno in _USER_ERRORS else StorageError
     remedy = _REMEDIES.get(error.errno or 0, "")

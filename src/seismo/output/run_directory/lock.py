@@ -43,8 +43,8 @@ class Lock:
         """Take the lock.
 
         Raises:
-            ScenarioError: another process has it, the folder cannot be written to, or one of the
-                two is a link, of another kind, or another user's.
+            ScenarioError: another process has it, the folder cannot be written to, or either is a
+                link, of another kind, or another user's.
             StorageError: the disk is full or failing.
         """
         try:

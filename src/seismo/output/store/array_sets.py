@@ -123,12 +123,12 @@ def _nearest(nodes: np.ndarray, coordinates: np.ndarray | float) -> np.ndarray:
 
 
 class TraceSet(NamedArrays):
-    """The seismograms of one receiver set: quantity -> (shot, receiver, time)."""
+    """The seismograms of a receiver set: quantity -> (shot, receiver, time)."""
 
     def __init__(
         self, group: h5py.Group | None, name: str, sources: Callable[[], Sources] = list
     ) -> None:
-        """Look up the content of the group; `sources` returns those of the file, in rows."""
+        """Look up the content of the group; `sources` returns the file's sources, in rows."""
         super().__init__(group, name)
         self._sources = sources
         # Coordinates (shot, receiver) of receivers that move are no traces.
@@ -142,7 +142,7 @@ class TraceSet(NamedArrays):
         return self.fact("relative_to") is not None
 
     def coordinate(self, name: str, shot: int) -> np.ndarray | None:
-        """Return a coordinate (receiver) in one shot, such as x; None where a run has none.
+        """Return a coordinate (receiver) in a shot, such as x; None where a run has none.
 
         Raises:
             UnknownNameError: the set has no such coordinate.
@@ -161,12 +161,12 @@ class TraceSet(NamedArrays):
         return np.zeros(len(self.codes)) if z is None else -z
 
     def recording(self, shot: int) -> np.ndarray:
-        """Return which receivers (receiver) record in one shot; the others lie off the grid."""
+        """Return which receivers (receiver) record in a shot; the others lie off the grid."""
         numbers = self.coordinate(RECORDING, shot)
         return np.ones(len(self.codes), bool) if numbers is None else numbers > 0.0
 
     def recorded_at(self, names: str, shot: str | None) -> np.ndarray | None:
-        """Return the coordinates (axis, n) m along some axes of the receivers that record.
+        """Return the coordinates (axis, n) m along axes of the receivers that record.
 
         Args:
             names: of the axes, such as "xz".
@@ -247,7 +247,7 @@ class TraceSet(NamedArrays):
 
     @property
     def sites(self) -> list[str]:
-        """Names of the sites of receivers, "" of those without; empty without a list of them."""
+        """Names of the sites of receivers, "" if missing; empty without a list of them."""
         return [] if "site" not in self.columns else _strings(self.column("site"))
 
     @property
@@ -268,7 +268,7 @@ class _OnGrid(NamedArrays):
         ground: that rows follow, None where it is flat; the axis z is s then (`ground_record`).
     """
 
-    _leading = 0  # axes before those of the grid
+    _leading = 0  # axes before the grid's
 
     def __init__(
         self, group: h5py.Group | None, name: str, ground: GroundRecord | None = None
@@ -342,11 +342,11 @@ class SnapshotSeries(_Frames):
 
     @property
     def shot(self) -> str | None:
-        """The shot these snapshots belong to, None when the run has only one."""
+        """The shot these snapshots belong to, None when the run has a single shot."""
         return text_attribute(self._group, "shot") or None
 
     def frame(self, field: str, index: int) -> np.ndarray:
-        """Read one snapshot of one field over the axes."""
+        """Read a snapshot of a field over the axes."""
         return self.values_of(field, index)
 
 
@@ -377,7 +377,7 @@ class TelemetryRecord(NamedArrays):
     """Performance of a run over wall-clock time: quantity -> (time)."""
 
     def __init__(self, group: h5py.Group | None, name: str) -> None:
-        """Look up the content of the group: all but the time are arrays, of one axis."""
+        """Look up the content of the group: all but the time are arrays of a single axis."""
         super().__init__(group, name)
         self._arrays = {k: d for k, d in self._columns.items() if k != "time"}
         self._columns = {k: d for k, d in self._columns.items() if k == "time"}

@@ -4,9 +4,9 @@ A group of the file becomes a mapping from names to arrays: ``xarray.DataArray``
 and units where xarray is installed, NumPy arrays elsewhere. Only the indexed part is read: series
 may exceed the memory. Links are not followed.
 
-Parts of stored arrays are those that NumPy gives of arrays in memory. HDF5 takes steps ahead only,
-and places in increasing order, one list of them at most. Other selections of NumPy are read as the
-smallest box around them, of which NumPy takes the rest.
+Parts of stored arrays follow NumPy's indexing. HDF5 takes positive steps only, and places in
+increasing order, a single list at most. Other selections of NumPy are read as the smallest box
+around them, of which NumPy takes the rest.
 
 The hash of all traces is that of the hashes of frames, which are stored in any order.
 """
@@ -40,7 +40,7 @@ def select(read: ReadFunction, shape: tuple[int, ...], index: Any) -> np.ndarray
     Args:
         read: gives the part of whole numbers and slices ahead.
         shape: of the array.
-        index: what NumPy would take of such an array.
+        index: as NumPy takes it.
     """
     indices = index if isinstance(index, tuple) else (index,)
     count = sum(item is not ... for item in indices)
@@ -70,7 +70,7 @@ def _dimensions(item: Any) -> int:
 
 
 def _along(item: Any, count: int) -> tuple[slice, Any]:
-    """Return what is read along an axis, and what is taken of that."""
+    """Return the slice read along an axis, and the index into that."""
     if _is_ahead(item):
         return item, slice(None)
     if isinstance(item, slice):
@@ -96,7 +96,7 @@ class UnknownNameError(ScenarioError, KeyError):
 
 
 class NamedArrays(Mapping[str, Any]):
-    """The arrays of one group by name; indexing reads one of them completely."""
+    """The arrays of a group by name; indexing reads a whole array."""
 
     def __init__(self, group: h5py.Group | None, name: str) -> None:
         """Look up the content of the group without reading it."""
@@ -108,7 +108,7 @@ class NamedArrays(Mapping[str, Any]):
         self._columns = {k: d for k, d in datasets.items() if d.ndim == 1}
 
     def __getitem__(self, name: str) -> Any:
-        """Read one array: an xarray.DataArray when xarray is installed, else numpy.ndarray."""
+        """Read an array: an xarray.DataArray when xarray is installed, else numpy.ndarray."""
         array = self.values_of(name)
         with contextlib.suppress(ImportError):
             return self._labelled(name, array)
@@ -128,7 +128,7 @@ class NamedArrays(Mapping[str, Any]):
         return f"<{type(self).__name__} {self.name}: {inside}>"
 
     def values_of(self, name: str, index: Any = ...) -> np.ndarray:
-        """Read one array, or its part `index`, with the indexing rules of NumPy.
+        """Read an array, or its part `index`, with the indexing rules of NumPy.
 
         Raises:
             ScenarioError: there is no such array or index, or the file is damaged.
@@ -225,7 +225,7 @@ class NamedArrays(Mapping[str, Any]):
 
 
 def children(group: h5py.Group | None, kind: type) -> Iterator[tuple[str, Any]]:
-    """Walk through the members of a group of one kind that are in its file."""
+    """Walk through the members of a kind of a group that are in its file."""
     if not isinstance(group, h5py.Group):
         return
     with reading(group):
@@ -244,10 +244,10 @@ def choose(available: Mapping[str, Any], name: str, where: str) -> Any:
 
 
 class NamedItems(dict[str, Any]):
-    """A dictionary that says what it holds when asked for something else."""
+    """A dictionary whose errors list its keys."""
 
     def __init__(self, where: str, items: Mapping[str, Any]) -> None:
-        """Take what it holds, and what that is called."""
+        """Take the items, and their collective name."""
         super().__init__(items)
         self._where = where
 
@@ -262,7 +262,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def read(dataset: h5py.Dataset, index: Any = ...) -> np.ndarray:
-    """Read a dataset, text as str, with one clear line when the file is damaged.
+    """Read a dataset, text as str, with a single-line error when the file is damaged.
 
     Raises:
         ScenarioError: the file is damaged.
@@ -289,7 +289,7 @@ def text_attribute(item: h5py.HLObject | None, name: str) -> str:
 
 @contextlib.contextmanager
 def reading(item: h5py.HLObject | None) -> Iterator[None]:
-    """Turn errors of h5py on a damaged file into one line with the file and the item."""
+    """Turn errors of h5py on a damaged file into a line with the file and the item."""
     try:
         yield
     except ScenarioError:
@@ -312,7 +312,7 @@ def _scale_name(dimension: Any) -> str:
 
 
 def hash_of_frame(traces: np.ndarray) -> str:
-    """Return the hash of the traces (receiver, time) of one shot, as they are on disk."""
+    """Return the hash of the traces (receiver, time) of a shot, as they are on disk."""
     return hashlib.sha256(traces.tobytes()).hexdigest()
 
 
@@ -324,7 +324,7 @@ def hash_of_all(frames: Mapping[str, str]) -> str:
 def hash_of_file(file: h5py.File) -> str:
     """Read all traces of a file and return their hash."""
     sets = children(dict(children(file, h5py.Group)).get("traces"), h5py.Group)
-    arrays = (array for _, one in sets for array in children(one, h5py.Dataset))
+    arrays = (array for _, stored_set in sets for array in children(stored_set, h5py.Dataset))
     return hash_of_all(dict(frame for _, array in arrays for frame in _frames(array)))
 
 

@@ -26,8 +26,8 @@ LARGEST_CHUNK_BYTES = 4 * 2**20
 def chunk_shape(shape: Sequence[int], itemsize: int, *, keep_last: bool = False) -> tuple[int, ...]:
     """Return a chunk of at most 4 MiB that covers a block with little padding.
 
-    The longest side is halved until the chunk fits; `keep_last` spares the last axis (so that
-    one seismogram is one read) for as long as possible.
+    The longest side is halved until the chunk fits; `keep_last` spares the last axis (so that a
+    seismogram is a single read) for as long as possible.
     """
     divisions = [1] * len(shape)
     chunk = [max(1, length) for length in shape]
@@ -40,7 +40,7 @@ def chunk_shape(shape: Sequence[int], itemsize: int, *, keep_last: bool = False)
 
 
 class Frame(NamedTuple):
-    """What a dataset holds at one time, or of one shot: its shape, its chunks and its type."""
+    """The part of a dataset for a time or a shot: its shape, its chunks and its type."""
 
     shape: tuple[int, ...]
     chunk: tuple[int, ...]
@@ -70,7 +70,7 @@ def create_frames(
 
 
 def write_chunked(group: h5py.Group, name: str, array: np.ndarray) -> h5py.Dataset:
-    """Store an array of floats; the checksum of what is packed tells when it is damaged."""
+    """Store an array of floats; the checksum of the packed bytes tells of damage."""
     if not array.size:
         return group.create_dataset(name, data=array)
     dataset = create_frames(group, name, (), frame_of(array.shape, array.dtype))
@@ -120,7 +120,7 @@ def packed(
     """Pack the chunks of a block on all cores: give the corner, the data and the largest value."""
     if all(n <= c for n, c in zip(block.shape, chunk, strict=True)):
         corner = (0,) * block.ndim
-        yield corner, *pack_tile(block, corner, chunk)  # one chunk needs no threads
+        yield corner, *pack_tile(block, corner, chunk)  # a single chunk needs no threads
         return
     at_once = machine.cores()
     waiting = corners(block.shape, chunk)
@@ -149,7 +149,7 @@ def pack_tile(
 
 
 def _largest_magnitude(tile: np.ndarray) -> float:
-    """Return the largest absolute value of some floats, NaN if one of them is.
+    """Return the largest absolute value of floats, NaN if any is.
 
     Magnitudes are ordered as their bits are, and NaN comes last: a broken run must not look like a
     calm one.
@@ -164,7 +164,7 @@ def _tile(block: np.ndarray, corner: Sequence[int], chunk: Sequence[int]) -> np.
     block_tile = block[tuple(slice(k, k + c) for k, c in zip(corner, chunk, strict=True))]
     if block_tile.shape == tuple(chunk):
         return np.ascontiguousarray(block_tile)
-    # HDF5 stores chunks whole; what lies outside the dataset is never read back.
+    # HDF5 stores chunks whole; the part outside the dataset is never read back.
     tile = np.zeros(chunk, block.dtype)
     tile[tuple(slice(0, n) for n in block_tile.shape)] = block_tile
     return tile

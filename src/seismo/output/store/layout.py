@@ -1,8 +1,8 @@
-"""The layout of a results file: what makes its groups, datasets, scales and attributes.
+"""The layout of a results file: functions that make its groups, datasets, scales and attributes.
 
 It is kept as functions, as the bytes of a file that they have made, with which every file that is
-to have this layout begins (`partial_files`), and as the shape of what each dataset holds at one
-time, which those need who pack chunks before they reach the file.
+to have this layout begins (`partial_files`), and as the shape of each dataset's frame, needed by
+threads that pack chunks before they reach the file.
 
 Axes have names: dimension scales with units, as netCDF and xarray understand them.
 """
@@ -34,10 +34,10 @@ _LENGTHS = (
     "x", "y", "z", "z_true", "depth", "elevation", "fibre_distance", "r_hyp", "r_rup", "r_jb",
     "station_elevation",
 )  # fmt: skip
-_AXES = {"x": "X", "y": "Y", "z": "Z", "time": "T"}  # as CF calls what scales lie along
+_AXES = {"x": "X", "y": "Y", "z": "Z", "time": "T"}  # CF's name of the axis of a scale
 _STANDARD_NAMES = ("longitude", "latitude")  # that the CF conventions have by the same name
 LayOut = Callable[[h5py.File], None]
-BOUNDS = ("v110", "v110")  # HDF5 of 2016: since then what describes data carries checksums
+BOUNDS = ("v110", "v110")  # HDF5 of 2016: since then metadata carry checksums
 
 
 def write_scale(
@@ -105,7 +105,7 @@ def unit_of(name: str) -> str:
 def write_table(
     group: h5py.Group, sources: Sequence[Mapping[str, object]], units: Mapping[str, str]
 ) -> None:
-    """Store the sources, a row each, as columns along one dimension; missing numbers are NaN.
+    """Store the sources, a row each, as columns along a dimension; missing numbers are NaN.
 
     Args:
         group: of the table.
@@ -172,7 +172,7 @@ class FileLayout:
     """
 
     def __init__(self, *functions: LayOut) -> None:
-        """Begin with some functions."""
+        """Begin with a list of functions."""
         self.functions: list[LayOut] = list(functions)
         self.frames: dict[str, Frame] = {}
         self._groups: dict[str, int] = {}
@@ -212,12 +212,12 @@ class FileLayout:
         coordinates: Mapping[str, np.ndarray], units: Mapping[str, str],
         facts: Mapping[str, object], dtype: Any,
     ) -> LayOut:  # fmt: skip
-        """Describe the seismograms of a receiver set; give what makes their group.
+        """Describe the seismograms of a receiver set; return the function that makes their group.
 
         Args:
             set_name: name of the set.
             axes: names of the shots, codes of the receivers, times in s.
-            coordinates: name -> (receiver), or (shot, receiver) of what differs between shots.
+            coordinates: name -> (receiver), or (shot, receiver) if different between shots.
             units: name of each dataset -> unit.
             facts: attributes of the group.
             dtype: float type on disk.
@@ -247,7 +247,7 @@ class FileLayout:
         axes: Mapping[str, np.ndarray], units: Mapping[str, str], facts: Mapping[str, object],
         dtype: Any, error: float = 0.0,
     ) -> LayOut:  # fmt: skip
-        """Describe a group of datasets over (leading, *axes); give what makes it.
+        """Describe a group of datasets over (leading, *axes); return the function that makes it.
 
         Args:
             folder: path of the group.
@@ -278,7 +278,7 @@ class FileLayout:
 
 
 def new_group(file: h5py.File, path: str) -> h5py.Group:
-    """Make a group in a parent that keeps the order of the scenario: the first one is drawn."""
+    """Make a group in a parent that keeps the order of the scenario: the first is drawn."""
     kind, _, rest = path.partition("/")
     parent = file[kind] if kind in file else file.create_group(kind, track_order=True)
     return parent.create_group(rest)
@@ -288,7 +288,7 @@ def whole_arrays(
     name: str, axes: Mapping[str, tuple[Any, str]], arrays: Mapping[str, tuple[np.ndarray, str]],
     facts: Mapping[str, object],
 ) -> LayOut:  # fmt: skip
-    """Return what makes a group of arrays along the same axes.
+    """Return the function that makes a group of arrays along the same axes.
 
     Args:
         name: of the group.

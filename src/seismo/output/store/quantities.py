@@ -109,7 +109,7 @@ def symbol(name: str) -> str:
 
 
 def axis_label(name: str, unit: str = "") -> str:
-    """Return what a figure calls a quantity, with its unit, such as ``$v_z$ (down, m/s)``.
+    """Return a figure's label of a quantity, with its unit, such as ``$v_z$ (down, m/s)``.
 
     Components along z are positive down, where seismograms of observatories have up.
     """

@@ -85,7 +85,7 @@ def check(
     Raises:
         ScenarioError: with every mistake, in `messages`.
         DeviceError: there is no such backend or device, or it cannot be used.
-        InsufficientMemoryError: one field is more than all memory.
+        InsufficientMemoryError: a field is larger than all memory.
     """
     run = UnplacedRun(load_placed(scenario))
     choices, _ = select_backends(run, backend, device, gpus)

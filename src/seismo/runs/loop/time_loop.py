@@ -9,7 +9,7 @@ A backend may return before its work is done. Steps are therefore queued, about 
 time between two reports, and counted once the backend says that they are done (`StepTimer`).
 
 The device is sampled at every report (`Telemetry`). A run of days is sampled as often as a run of
-minutes; when there are too many samples every other one goes, and from then on half as many are
+minutes; when there are too many samples every second is dropped, and from then on half as many are
 taken.
 """
 

@@ -6,11 +6,10 @@ causes are taken as unrelated, so that their squares add up. Dispersion follows 
 points from the weights (`seismo.grid.interpolation`), contacts of an earth that varies with depth
 only from the scheme, too (`seismo.runs.prediction.contacts.layered_error`), others and boundaries
 from laws that were measured (`seismo.runs.prediction.contacts.sideways`,
-`seismo.solver.accuracy.stencil`). Contacts of VTI rocks count as those of isotropic ones with the
-same vp and vs: 0.25 % said of 0.24 % measured with epsilon up to 0.2, 0.22 of 0.25 % up to 0.3,
-0.03 of 0.06 % where the anisotropy alone jumps. So do those of TTI rocks, and what their axes
-differ by (`seismo.runs.prediction.contacts.sideways`). In one medium, waves go straight from
-source to receiver; else the worst direction counts. A prediction is good to a factor of three.
+`seismo.solver.accuracy.stencil`). Contacts of VTI rocks count as contacts of isotropic rocks with
+the same vp and vs. So do contacts of TTI rocks, with an error for the difference of their axes
+(`seismo.runs.prediction.contacts.sideways`). In a single medium, waves go straight from source to
+receiver; else the worst direction counts. A prediction is good to a factor of three.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ _MOST_FROM_BEDS = 0.17
 _MOST_FROM_SEAMS = 0.03
 _POINTS = 12
 _BY_POINTS = 1.3  # the power of the points
-_LITTLE = 0.1  # of an error: what another has to be for that to count alone
+_LITTLE = 0.1  # of an error: share of another that counts as nothing beside it
 _THICK = 0.1  # of the longest dominant wavelength: the thickness of layers whose law holds
 _LONG_WAVES = {"displacement", "strain"}
 _MOST_RAYS = 12
@@ -245,7 +244,7 @@ def sent_back(
         discretization: of the run.
         points: of the layers, None for its own.
         coarser: times as large a spacing as its own.
-        beside: error of other causes, or the wanted one: matched layers that send back little
+        beside: error of other causes, or the wanted error: matched layers that send back little
             beside it whatever the path are not looked at more closely.
     """
     points = points or discretization.scenario.boundaries.layer.points
@@ -280,7 +279,7 @@ def _send_back_little(
         return False
     names = {name for group in discretization.groups for name in group.quantities}
     present = discretization.scenario.boundaries.layer.points
-    # Displacement has the longest waves: where those of its own layers are little, too.
+    # Displacement has the longest waves: where its own layers reflect little, too.
     return not names & _LONG_WAVES or (
         (points, coarser) != (present, 1.0)
         and (images_error(discretization, present) or 0.0) <= _LITTLE * beside
@@ -305,7 +304,7 @@ def layer_errors(discretization: Discretization) -> list[tuple[float, float]]:
 def _of_layers(
     discretization: Discretization, damping: float, points: int, coarser: float, begin: float
 ) -> float:
-    """Return what layers that begin to damp the fields at a time [s] send back of a whole trace.
+    """Return the reflection, over a whole trace, of layers that damp from a time [s] on.
 
     And matched ones where no path is known.
     """
@@ -327,7 +326,7 @@ def _of_layers(
 
 
 def _of_beds(discretization: Discretization, points: int) -> float:
-    """Return what comes back because beds end in layers of their mean, or guide waves apart."""
+    """Return the reflection of beds that end in layers of their mean, or guide waves singly."""
     guided = discretization.field_damping
     share = _FROM_MEANS * guided.jump * guided.averaged
     if guided.outer:
@@ -346,8 +345,8 @@ def _unlike(sets: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...
 def _grazing(discretization: Discretization) -> float:
     """Return the share of a trace that comes back from layers that damp the fields.
 
-    Half of it (measured, 24 stacks that guide waves: a sixth to one and a half) where the way along
-    a face is as long as those to it and from it, less with the square where waves come steeper.
+    Half of it where the path along a face is as long as the paths to it and from it, less with the
+    square where waves come steeper.
     """
     if not discretization.groups:
         return 1.0
@@ -382,8 +381,8 @@ def _dispersion(discretization: Discretization) -> Iterator[tuple[str, float]]:
             )
         else:
             error = passage_error(waves, stencil, passage)
-        what = f"{_DISPERSION} at {passage.velocity:.5g} m/s"
-        yield what if not waves.dt else f"{what}, time steps included", error
+        description = f"{_DISPERSION} at {passage.velocity:.5g} m/s"
+        yield description if not waves.dt else f"{description}, time steps included", error
 
 
 def _rays(discretization: Discretization) -> list[np.ndarray]:

@@ -1,7 +1,7 @@
 """Grids that keep to the wanted accuracy by less work.
 
-Where a run takes much more work than that asks for, the order and spacing that take least are
-sought as those of remedies are (`seismo.runs.prediction.remedy`).
+Where a run takes much more work than needed, the cheapest order and spacing are sought as for
+remedies (`seismo.runs.prediction.remedy`).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class CheaperGrid:
 def cheaper_grid(discretization: Discretization, expected: Expected) -> CheaperGrid | None:
     """Return the grid that takes least work for the wanted accuracy, if it saves a third.
 
-    Each order is tried on the coarsest grid whose causes of errors together keep to it, and what is
-    expected of that grid is asked as of any other.
+    Each order is tried on the coarsest grid whose causes of errors together keep to it, and its
+    expected error is computed as of any other.
     """
     spec = discretization.scenario.grid
     refined = bool(discretization.scenario.grid.planes)

@@ -1,17 +1,17 @@
 """Reflections of absorbing layers by images of sources, over the time of a record.
 
 In the plane through a source, a receiver and the normal of a face, with w complex (Aki & Richards
-2002, sections 6.1 and 6.5), the displacement of a force F and a moment M in one rock is the sum of
-plane waves k = (kx, kz), evanescent ones and near fields included::
+2002, sections 6.1 and 6.5), the displacement of a force F and a moment M in a single rock is the
+sum of plane waves k = (kx, kz), including evanescent waves and near fields::
 
     u = integral [ k (k.s) / w^2 e_P / kz_P + (s / vs^2 - k (k.s) / w^2) e_S / kz_S ] dkx,
     s = F + i M k,    e = exp(i kx x + i kz z),    kz = sqrt((w / c)^2 - kx^2)
 
-What comes back by way of a face is that of ways z to it and from it, with each wave times what the
-layer of the run sends back of it on its grid (`seismo.runs.prediction.layer_waves`). Its energy
-within the record counts over that of the straight path. So waves that go through to the outer end
-of a layer, as long ones do where its alpha makes it thin for them, count when they are back before
-the run ends. No rays are bent, nor are waves guided or converted; the rocks are those at the face.
+The reflection by a face has the paths z to it and from it, with each wave times its reflection by
+the layer of the run on its grid (`seismo.runs.prediction.layer_waves`). Its energy within the
+record counts over that of the straight path. So waves that go through to the outer end of a layer,
+as long ones do where its alpha makes it thin for them, count when they are back before the run
+ends. No rays are bent, nor are waves guided or converted; the rocks are taken at the face.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ _INCIDENCES = 10  # of waves that travel, and
 _EVANESCENT = 5  # of such that decay
 _UNREACHED = 1e-4  # of the energy that a receiver would have later: the least it counts as having
 _NOTHING = 1e-30  # sent back at most, for a logarithm
-_MATTERS = 0.1  # of the energy of the worst path: what a face has that is looked at again
+_MATTERS = 0.1  # of the energy of the worst path: faces above are evaluated again
 # Time derivatives of displacement that are recorded, and of a moment that a source is.
 _RATES = {"velocity": 1, "acceleration": 2, "strain_rate": 1, "rotation": 1, "divergence": 1}
 _SOURCE_RATES = {"pressure": -2, "volume_rate": -1}
 
 
-_Face = tuple[str, int]  # axis, and 0 for the low side or 1 for the high one
+_Face = tuple[str, int]  # axis, and 0 for the low side or 1 for the high
 _Energies = dict[tuple[int, _Face], float]  # by the number of a path, and the face
 
 
 @dataclass(frozen=True)
 class _Path:
-    """A source, where a receiver is (3) in m, and what it records."""
+    """A source, a receiver's position (3) in m, and its quantity."""
 
     source: PointSource
     position: np.ndarray
@@ -84,7 +84,7 @@ class _Times:
 
     Attributes:
         t: (n) s.
-        angular: (frequency) w in 1/s, all with one imaginary part.
+        angular: (frequency) w in 1/s, all with the same imaginary part.
         most: length of the transform.
     """
 
@@ -93,7 +93,7 @@ class _Times:
     most: int
 
     def spectrum(self, path: _Path) -> np.ndarray:
-        """Return the spectrum (frequency) of what a source makes a record of."""
+        """Return the spectrum (frequency) of the record of a source."""
         rate = _RATES.get(path.quantity, 0) + _SOURCE_RATES.get(path.source.kind, 0)
         decaying = np.exp(-self.angular[0].imag * self.t)
         signal = path.source.signal(self.t, max(rate, 0)) * decaying
@@ -119,7 +119,7 @@ def images_error(
     discretization: Discretization, points: int, coarser: float = 1.0,
     during: tuple[float, float] = (0.0, math.inf),
 ) -> float | None:  # fmt: skip
-    """Return the relative error of the worst trace by what matched layers send back.
+    """Return the relative error of the worst trace by reflections of matched layers.
 
     None without any path between a local source and a receiver.
 
@@ -159,7 +159,7 @@ def _energies(
     discretization: Discretization, layers: tuple[int, float, tuple[float, float]],
     pairs: frozenset[tuple[int, _Face]] | None,
 ) -> _Energies | None:  # fmt: skip
-    """Return what comes back of paths by faces, over what goes straight; None without paths.
+    """Return reflected over direct energy of paths by faces; None without paths.
 
     Args:
         discretization: of the run.
@@ -215,7 +215,7 @@ def _compute(
 
 
 def _paths(discretization: Discretization) -> list[_Path]:
-    """List paths of the most grazing incidence on a face, and those whose way by one is shortest.
+    """List paths of the most grazing incidence on a face, and of the shortest reflected way.
 
     The latter in straight ways. None where no local source is recorded anywhere.
     """
@@ -256,7 +256,7 @@ def _waves_of(discretization: Discretization, times: _Times) -> float:
 
 
 def _absorbing(discretization: Discretization) -> list[tuple[str, int]]:
-    """List the faces that have layers: axis, and 0 for the low side or 1 for the high one."""
+    """List the faces that have layers: axis, and 0 for the low side or 1 for the high."""
     grid = discretization.grid
     layers = {axis: (grid.low[AXES.index(axis)], grid.high[AXES.index(axis)]) for axis in grid.axes}
     return [(axis, side) for axis, side in product(grid.axes, (0, 1)) if layers[axis][side]]
@@ -306,7 +306,7 @@ def _nearest(discretization: Discretization, paths: Sequence[_Path]) -> float:
 def _rocks(
     discretization: Discretization, axis: str, side: int, paths: Sequence[_Path]
 ) -> Counter[tuple[float, float]]:
-    """Count vp and vs at a face, of one across x or y between a source and receivers in depth.
+    """Count vp and vs at a face; for a face across x or y between source and receivers in depth.
 
     Of isotropic sources vs counts as 0.
     """
@@ -331,7 +331,7 @@ def _is_isotropic(source: PointSource) -> bool:
 
 
 class _SentBack:
-    """What a layer sends back of plane waves, between some that it was sampled of."""
+    """Reflection of plane waves by a layer, interpolated between samples."""
 
     def __init__(self, layer: LayerWaves, angular: np.ndarray, away: float) -> None:
         """Ask a layer of waves of frequencies w (frequency) in 1/s, and a way to it in m."""
@@ -366,8 +366,8 @@ class _SentBack:
         decay = np.sqrt(np.maximum(kx**2 - self.size**2, 0.0))
         rank = np.arcsin(sine) / (0.5 * math.pi) + np.sqrt(decay / self.decay)
         return np.exp([
-            np.interp(one, self.rank, row.real) + 1j * np.interp(one, self.rank, row.imag)
-            for one, row in zip(rank, self.logarithm, strict=True)
+            np.interp(ranks, self.rank, row.real) + 1j * np.interp(ranks, self.rank, row.imag)
+            for ranks, row in zip(rank, self.logarithm, strict=True)
         ])  # fmt: skip
 
 
@@ -392,7 +392,7 @@ def _by_face(
 def _straight(
     discretization: Discretization, times: _Times, path: _Path, rock: tuple[float, float]
 ) -> float:
-    """Return the energy of a straight path: in an earth of one rock that which is recorded."""
+    """Return the energy of a straight path: in an earth of a single rock the recorded energy."""
     offset = path.offset
     other = np.array([-offset[2], 0.0, offset[0]])
     if discretization.grid.dimensions == 3:
@@ -409,15 +409,15 @@ def _fields(
     times: _Times, path: _Path, rock: tuple[float, float], axes: tuple[np.ndarray, np.ndarray],
     way: tuple[float, float], layers: Sequence[_SentBack | None],
 ) -> np.ndarray:  # fmt: skip
-    """Return the components (component, frequency) of what a receiver records.
+    """Return the components (component, frequency) of a receiver's record.
 
     Args:
         times: of the record.
-        path: source, and what is recorded.
+        path: source, and recorded quantity.
         rock: vp and vs in m/s, 0 without such waves.
         axes: directions x and z of the plane.
         way: along x and z in m.
-        layers: what sends P and S waves back; None of straight ones.
+        layers: reflect P and S waves; None for direct waves.
     """
     x, z = (direction / np.linalg.norm(direction) for direction in axes)
     turned = np.array([x, np.cross(z, x), z])
@@ -447,10 +447,10 @@ def _fields(
 def _together(
     layers: Sequence[_SentBack | None], kx: np.ndarray, shortest: np.ndarray
 ) -> list[np.ndarray | float]:
-    """Return what is sent back of P and S waves, 1 of straight ones.
+    """Return the reflection of P and S waves, 1 for direct waves.
 
-    The faster both decay towards a layer, the less may these differ: what they send back of near
-    fields, which cancel, would else be the error of their difference.
+    The faster both decay towards a layer, the less may these differ: the reflection of near fields,
+    which cancel, would else be the error of their difference.
 
     Args:
         layers: that P and S waves meet.
@@ -464,7 +464,7 @@ def _together(
 
 
 def _recorded(quantity: str, motion: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Return what is recorded (component, frequency, wave) of displacements of waves k."""
+    """Return the record (component, frequency, wave) of displacements of waves k."""
     if quantity in ("displacement", "velocity", "acceleration"):
         return motion
     if quantity in ("pressure", "divergence"):

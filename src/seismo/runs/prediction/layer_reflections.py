@@ -66,7 +66,7 @@ def grazing_error(discretization: Discretization) -> float:
 
 
 def _by_face(discretization: Discretization, axis: str, side: int, sources: np.ndarray) -> float:
-    """Return the error of the worst trace by one face."""
+    """Return the error of the worst trace by a single face."""
     grid = discretization.grid
     a = AXES.index(axis)
     if not (grid.low[a], grid.high[a])[side]:
@@ -125,7 +125,7 @@ def _velocities(discretization: Discretization, sources: np.ndarray) -> list[flo
 
 
 def _along_paths(layer: LayerWaves, wavenumbers: np.ndarray, paths: np.ndarray) -> np.ndarray:
-    """Return what comes back (path, wave) over what arrives straight.
+    """Return reflected (path, wave) over direct waves.
 
     That is a mean along t, exp(i k r cos u) = exp(i k r - t^2), of incidences u past the image's:
     sin(u / 2) = exp(-i pi / 4) t / sqrt(2 k r).
@@ -151,11 +151,11 @@ def _along_paths(layer: LayerWaves, wavenumbers: np.ndarray, paths: np.ndarray) 
 _ISOTROPIC = {"explosion", "pressure"}
 _Ways = tuple[np.ndarray, np.ndarray, np.ndarray]  # along a face, across it, and straight [m]
 _DAMPED_ENDS = 60  # the same, in layers that damp the fields
-_BANDS = np.array([0.0, 0.02, 0.1, 0.3, 0.6, 1.0])  # edges of those of the energy, by frequency
+_BANDS = np.array([0.0, 0.02, 0.1, 0.3, 0.6, 1.0])  # edges of the bands of the energy, by frequency
 _COSINES = np.array([0.05, 0.3, 0.55, 0.8, 1.0])  # of incidences that are evaluated
 _DEPTHS = 3  # of rocks along a side
-# Of the energy, what rings on after the slowest straight waves have passed: the median of 254
-# traces in layers, well logs and soft ground on rock, half of which have 0.0003 to 0.01.
+# Share of the energy that arrives after the slowest direct waves: a median over traces in layers,
+# well logs and soft ground on rock.
 _RINGING = 0.0024
 
 
@@ -173,9 +173,9 @@ def damped_error(
         damping: of the fields, as a share of the layers' own d.
         points: of the layers.
         coarser: times as large a spacing as its own.
-        begin: s, when layers begin to damp; what has passed them before does not count.
+        begin: s, when layers begin to damp; waves that have passed them before do not count.
     """
-    # Of plane waves the layers meet what is scattered alone.
+    # Of plane waves only scattered waves reach the layers.
     sources = [
         source for shot in discretization.shots for source in shot.sources if source.is_local
     ]
@@ -186,10 +186,12 @@ def damped_error(
     frequencies = np.interp(0.5 * (_BANDS[1:] + _BANDS[:-1]), below, spectra.frequency)
     positions = np.array([source.position for source in sources])
     ends = [
-        [thinned(some, _DAMPED_ENDS) for some in pair]
+        [thinned(ends_of_kind, _DAMPED_ENDS) for ends_of_kind in pair]
         for pair in paths_of(positions, discretization.groups)
     ]
-    acting, reading = (np.concatenate(some) for some in zip(*ends, strict=True))
+    acting, reading = (
+        np.concatenate(positions_of_kind) for positions_of_kind in zip(*ends, strict=True)
+    )
     kinds = {source.kind for source in sources}
     power = (
         discretization.grid.dimensions + (1 if "force" in kinds else 3)
@@ -257,8 +259,8 @@ def _arriving(
     Args:
         dimensions: of the grid.
         moment: whether sources are moments.
-        during: s, of a way's time: from the one on that layers damp, to the one that the run still
-            records. A wave counts by its periods between, up to one at either end.
+        during: s, of travel time: from the begin of damping to the end of the record. A wave counts
+            by its periods between, up to a period at either end.
         layer: that the waves meet.
         frequencies: Hz.
         along: way along the face in m.
@@ -316,7 +318,7 @@ def _radiated(
 def _rocks(
     discretization: Discretization, axis: str, edge: float, source: np.ndarray, depths: np.ndarray
 ) -> Counter[tuple[float, float]]:
-    """Count vp and vs at a face, of one across x or y between a source and receivers in depth."""
+    """Count vp and vs at a face; for a face across x or y between source and receivers in depth."""
     position = np.repeat(source[:, None], 1 if axis == "z" else _DEPTHS, axis=1)
     position[2] = np.linspace(source[2], depths.mean(), position.shape[1])
     position[AXES.index(axis)] = edge

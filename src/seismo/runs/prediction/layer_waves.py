@@ -6,9 +6,9 @@ differences G (nodes to half points) and D (back), both stretched by the layer's
     (W / c)^2 p - K(k)^2 p + (1/s) D (1/s) G p = 0,    1/s = 1/kappa + a / (1 - b exp(i w dt)),
 
 with a, b, kappa and m of the layer (`seismo.solver.medium.cpml`) and, with the factor m by which
-fields fall in a step, W = (i / dt) (exp(-i w dt / 2) / m - exp(i w dt / 2)). Inside, p is a wave
-exp(i q n) that comes and one, R exp(-i q n), that goes back; the equations of the layer's points
-and of some inside it make R::
+fields fall in a step, W = (i / dt) (exp(-i w dt / 2) / m - exp(i w dt / 2)). Inside, p is an
+incoming wave exp(i q n) and a reflected wave R exp(-i q n); the equations of the layer's points and
+of a few inside it make R::
 
     inside, both waves | WINDOW points | the layer | nothing
 """
@@ -31,12 +31,12 @@ SHORT = 80.0  # radians along a face, below which plane waves of too many angles
 
 @dataclass(frozen=True)
 class LayerWaves:
-    """Waves of one velocity that meet a layer at a face.
+    """Waves of a velocity that meet a layer at a face.
 
     Attributes:
         discretization: of the run.
         axis: that the face is across.
-        side: 0 of the low face, 1 of the high one.
+        side: 0 of the low face, 1 of the high.
         velocity: m/s.
         layer: its strength.
         points: of the layer.
@@ -112,14 +112,14 @@ class LayerWaves:
         rows = np.arange(min(reach + 1, count))
         matrix[:, reach + rows, 0] = going[:, rows]
         return np.array([
-            solve_banded((reach, reach), one, -right)[0]
-            for one, right in zip(matrix, coming, strict=True)
+            solve_banded((reach, reach), matrix_of_wave, -right)[0]
+            for matrix_of_wave, right in zip(matrix, coming, strict=True)
         ])  # fmt: skip
 
     def _stretches(self, k: np.ndarray, inside: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return 1/s (wave, points) at nodes and half points, from inside to the outer end.
 
-        And what the damping of the fields adds to (W h / c)^2 there.
+        And the contribution of the fields' damping to (W h / c)^2 there.
         """
         discretization = self.discretization
         dt = self.coarser * discretization.clock.dt

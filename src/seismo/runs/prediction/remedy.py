@@ -54,11 +54,11 @@ _LEFT = 0.5  # of the wanted error: layers need no more
 _POINTS = 6.0  # in the shortest wavelength of faults that are smoothed
 LEAST_POINTS = 10
 LEAST_THICKNESS = 0.1  # of the longest dominant wavelength
-MOST_TRIED = 1e6  # points of a grid that is prepared to see what its layers send back
+MOST_TRIED = 1e6  # points of a grid that is prepared to compute its layers' reflections
 _COSTLY = 1.5  # times as many points of the grid, from which on they are said
 _FEW = 50  # of so many points the last does not matter
-_SEARCHED = 12  # numbers of points, between two of which one does and the other does not
-CLOSE = 1.02  # times what is wanted, which is met
+_SEARCHED = 12  # numbers of points, between two of which the first suffices and the second does not
+CLOSE = 1.02  # times the wanted error, which counts as met
 
 
 def points_needed(discretization: Discretization, layers: list[LayerResolution]) -> float:
@@ -122,8 +122,8 @@ def _with_layers(
 ) -> tuple[float, Expected, float]:
     """Return a spacing in m, the errors expected there, and the error left to absorbing layers.
 
-    Layers of as many points are thinner on a finer grid: where they send back more than that, a
-    finer one leaves more to them.
+    Layers of as many points are thinner on a finer grid: where they reflect more than that, a finer
+    grid leaves more to them.
     """
     wanted = discretization.scenario.grid.accuracy
     for_layers = 0.0
@@ -190,7 +190,7 @@ def _finer(
 def _power_of_contacts(discretization: Discretization, expected: Expected) -> float:
     """Return the power of the spacing with which contacts err, from 1 to 2, by a coarser grid.
 
-    Where they err by little, 2 without one; 1 where the coarser grid has no such contact.
+    Where they err by little, 2 without a contact; 1 where the coarser grid has no such contact.
     """
     error = _of_contacts(expected)
     if error < _LITTLE * discretization.scenario.grid.accuracy:
@@ -230,7 +230,7 @@ def _disperses(discretization: Discretization, expected: Expected) -> bool:
 
 
 def dividing(discretization: Discretization, spacing: float) -> float:
-    """Return the largest spacing below a given one that divides the extents, if it is near."""
+    """Return the largest spacing below a given spacing that divides the extents, if it is near."""
     extents = [e for e in (getattr(discretization.scenario.grid.extent, a) for a in "xyz") if e]
     first = math.ceil(extents[0] / spacing * (1.0 - 1e-9))
     for cells in range(first, int(extents[0] / (_NEAR * spacing)) + 1):
@@ -364,7 +364,7 @@ def thicker(discretization: Discretization, wanted: float, coarser: float = 1.0)
 
 
 def raised(discretization: Discretization, points: int, coarser: float, error: float) -> str:
-    """Word how many points layers need, what they cost, and what they still err by if too much."""
+    """Describe the points that layers need, their cost, and their remaining error if too large."""
     text = f"raise boundaries.layer.points to {points}{_cost(discretization, points, coarser)}"
     if not error:
         return text
@@ -375,7 +375,7 @@ def raised(discretization: Discretization, points: int, coarser: float, error: f
 
 
 def least_points(sent: Callable[[int], float], wanted: float, least: int) -> tuple[int, float]:
-    """Return the fewest points, from some on, that send back no more than is wanted, and how much.
+    """Return the fewest points, from a first on, that reflect no more than wanted, and how much.
 
     Where none do, the most that there may be.
 
@@ -413,7 +413,7 @@ def least_points(sent: Callable[[int], float], wanted: float, least: int) -> tup
 def _on_its_grid(
     discretization: Discretization, points: int, coarser: float, wanted: float
 ) -> float | None:
-    """Return what layers send back on a grid that is prepared with them, if it is small."""
+    """Return the layers' reflection on a grid that is prepared with them, if it is small."""
     if discretization.grid.size / coarser**discretization.grid.dimensions > MOST_TRIED:
         return None
     try:

@@ -18,7 +18,7 @@ axes of both: with the loss C' of stiffness C, a wave's direction n, its motion 
 
     dc / c  =  1/2 (e n C' n e) / (rho c^2),        phase error  =  k dc / c  on each metre
 
-A cell has one mean of rock that changes gradually within it, by the share g of its velocity: waves
+A cell has the mean of rock that changes gradually within it, by the share g of its velocity: waves
 are off by the phase k g^2 / 12 on each metre. That is the order of g that means of 1 / c^2 and c^2
 differ by, and its factor was found with random gradients, to a factor of 1.5.
 """

@@ -58,7 +58,7 @@ from seismo.solver.grid_layout import (
 )
 from seismo.solver.parallel.partition import Partition, divide, divide_finer, never_cut_axes
 
-LINK = 2.5e11  # bytes a second from one device to the next (H200s, NVLink)
+LINK = 2.5e11  # bytes a second between devices (H200s, NVLink)
 EXCHANGE_SECONDS = 1e-5  # of latency, each exchange of halos
 NEAR = 1.1  # a device more has to make a step shorter by more than this
 START = 0.6  # s from the command to the first step that a GPU takes longer than a CPU (an H200)
@@ -91,7 +91,7 @@ class UnplacedRun:
             ranks: that share it.
 
         Raises:
-            InsufficientMemoryError: one field is more than all memory. It is raised before the
+            InsufficientMemoryError: a field is larger than all memory. It is raised before the
                 earth is sampled, which takes long on such a grid.
             ScenarioError: it cannot be run as written.
         """

@@ -1,8 +1,8 @@
 """The kernels that a run launches on a GPU, compiled on any machine: their purpose and cost.
 
-The simulation is built as for a run, on a card that only compiles. The least bytes moved are those
-of each array that a formula reads, once, and each that it changes, there and back: a kernel whose
-loads are served by the cache comes near to it.
+The simulation is built as for a run, on a card that only compiles. The least bytes moved are each
+array that a formula reads, once, and each that it changes, twice: a kernel whose loads are served
+by the cache comes near to it.
 """
 
 from __future__ import annotations

@@ -111,8 +111,8 @@ def closest_match(
 ) -> Suggestion:
     """Return the nearest of the `known` words, ``"; did you mean 'x'?"``, or an empty suggestion.
 
-    With `beginnings` that is also a word which begins with it. Words for what a scenario says
-    otherwise are followed by how, with `remarks`.
+    With `beginnings` that is also a word which begins with it. Words for things written otherwise
+    are followed by the syntax, with `remarks`.
     """
     by_lower = {name.lower(): name for name in known}
     lower = str(word).lower()[:64]
@@ -133,7 +133,7 @@ def _meant(word: str, remark: str = "") -> Suggestion:
 
 
 def intended_key(path: KeyPath, owner: type[BaseModel] | None, root: type[BaseModel]) -> Suggestion:
-    """Return the key that is meant by the unknown one at a path, or else the allowed ones.
+    """Return the key that is meant by the unknown key at a path, or else the allowed keys.
 
     Args:
         path: of the key.
@@ -186,13 +186,13 @@ def _relative_key(target: str, path: KeyPath, keys: list[str], root: type[BaseMo
 
 
 def _has(owner: Any, key: str, word: str) -> bool:
-    """Whether what a key holds, in any of its kinds, has a key itself."""
+    """Whether the value of a key, in any of its kinds, has a key itself."""
     kinds = map(schema_text.model_at, schema_text.branches(schema_text.at(owner, (key,))))
     return any(kind is not None and word in kind.model_fields for kind in kinds)
 
 
 def _elsewhere(path: KeyPath, root: type[BaseModel]) -> str:
-    """Return the one other section that has a key, or the one place that a key of none is for."""
+    """Return the only other section that has a key, or the only place that a stray key is for."""
     word = str(path[-1])
     if len(path) > 2 or any(isinstance(key, int) for key in path) or len(word) < 3:
         return ""
@@ -243,7 +243,7 @@ def listed_names(
 
 
 def _of_other_equations(name: str) -> str:
-    """Describe which equations have the field of a name, of those that not all have."""
+    """Describe which equations have the field of a name, if not all have it."""
     equations = ", ".join(
         f"{physics} in {n}-D"
         for physics, n in VARIANTS

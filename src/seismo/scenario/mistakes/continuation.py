@@ -94,7 +94,7 @@ class Mended:
 
 
 def with_stand_ins(data: dict[str, Any], mistakes: list[Mistake]) -> Mended:
-    """Return a copy of the data of a scenario without those mistakes that can be replaced."""
+    """Return a copy of the data of a scenario with replaceable mistakes replaced."""
     copy = plain(data)
     replaced = set[KeyPath]()
     retyped = set[KeyPath]()
@@ -128,14 +128,14 @@ def _is_alike(written: str, meant: str) -> bool:
 
 
 def possible_value(parameter: Parameter) -> float:
-    """Return some value (SI) of a parameter that a medium may have, other than its default."""
+    """Return an admissible value (SI) of a parameter, other than its default."""
     low, high = parameter.limits
     high = high if math.isfinite(high) else 1e3 + abs(low)
     return low + 0.7 * (high - low)
 
 
 def _stand_ins(path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield paths, at a path or above it, or in the entry at it, and what can stand there."""
+    """Yield paths, at a path or above it, or in the entry at it, and their replacements."""
     names = [key for key in path if isinstance(key, str)]
     if names[:1] == ["model"]:
         last = str(path[-2] if path[-1] in ("top", "bottom") and len(path) > 3 else path[-1])
@@ -197,7 +197,7 @@ def entry_of(path: KeyPath) -> KeyPath:
 
 
 def _filler(draft: Draft, table: Any, entry: KeyPath) -> Any:
-    """Return what can stand in place of an entry or a section; None to leave that out."""
+    """Return a replacement of an entry or a section; None to leave it out."""
     section = entry[0]
     name = f"filler_{entry[-1]}"
     position = _inside(draft)
@@ -281,7 +281,7 @@ def _keys_below(data: Any) -> set[str]:
 
 @cache
 def _adapter(annotation: Any) -> TypeAdapter[Any]:
-    """Return what validates a section: building it takes as long as all the rest of a message."""
+    """Return the validator of a section, which takes long to build."""
     return TypeAdapter(annotation)
 
 

@@ -184,7 +184,7 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
 def _not_allowed(
     item: Any, path: KeyPath, annotation: Any, model: type[BaseModel], data: Any
 ) -> str:
-    """Describe what is wrong with a value, and which ones its key takes."""
+    """Describe the error of a value, and the values that its key takes."""
     kind = item["type"]
     owner = schema_text.model_at(annotation)
     if owner and (problem := _tight(item["input"])):
@@ -219,14 +219,14 @@ def _array(path: KeyPath, allowed: str) -> str:
 
 
 def _converted(written: Any, number: Any, quantity: Quantity | None) -> str:
-    """Return what a text with a unit comes to, as ``" (it is 2578.31 deg)"``, or nothing."""
+    """Return the value of a text with a unit, as ``" (it is 2578.31 deg)"``, or nothing."""
     if quantity is None or not isinstance(written, str) or f"{number:g}" in written:
         return ""
     return f" (it is {number:g} {quantity.dimension.symbol}".rstrip() + ")"
 
 
 def _listed(value: Any, annotation: Any) -> str:
-    """Describe how a value is written as a list of one entry, or of as many as there have to be."""
+    """Describe how a value is written as a list of the required length."""
     entries = get_args(schema_text.unwrapped(schema_text.branches(annotation)[0]))
     if isinstance(value, Mapping) and value and Ellipsis not in entries:
         return f"; write [{', '.join(map(str, value.values()))}]"
@@ -245,7 +245,7 @@ def _as_file(value: Any) -> str:
 
 
 def _why(path: KeyPath, annotation: Any) -> str:
-    """Return the reason for the least value of a parameter, if it has one."""
+    """Return the reason for the least value of a parameter, if any."""
     named = next((key for key in reversed(path) if key in PARAMETERS), "")
     reason = PARAMETERS[str(named)].reason if named and annotation is not None else ""
     return f": {reason}" if reason else ""
@@ -256,7 +256,7 @@ def _tight(value: Any) -> str:
 
 
 def _no_value(owner: type[BaseModel]) -> str:
-    """Describe what belongs below a key that has nothing."""
+    """Describe the keys that belong below an empty key."""
     fields = owner.model_fields
     needed = [name for name, field in fields.items() if field.is_required()]
     others = ", ".join(name for name in fields if name not in needed)

@@ -37,7 +37,7 @@ def plain_path(loc: KeyPath) -> KeyPath:
 
 
 def model_at(annotation: Any) -> type[BaseModel] | None:
-    """Return the one model that `annotation` stands for, or None."""
+    """Return the only model that `annotation` stands for, or None."""
     members = branches(annotation)
     kind = unwrapped(members[0]) if len(members) == 1 else None
     return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
@@ -63,7 +63,7 @@ def unwrapped(annotation: Any) -> Any:
 
 
 def choices(annotation: Any) -> tuple[str, ...]:
-    """Return what a Literal allows, in words."""
+    """Return the values of a Literal, in words."""
     members = branches(annotation)
     bare = unwrapped(members[0]) if len(members) == 1 else None
     return tuple(map(str, get_args(bare))) if get_origin(bare) is Literal else ()
@@ -90,7 +90,7 @@ def allowed(annotation: Any) -> str:
 
 
 def _in_full(annotation: Any) -> str:
-    """Describe the allowed values, without what may be written in their place."""
+    """Describe the allowed values, without shorthands."""
     members = branches(annotation)
     if len(members) > 1:
         return _one_of(tags(annotation) or [allowed(member) for member in members])

@@ -138,12 +138,12 @@ class Snapshots(Cut):
 
 
 def are_spectral(quantities: Iterable[object]) -> bool:
-    """Whether some quantities of a map have periods: spectral accelerations."""
+    """Whether any quantity of a map has periods: spectral accelerations."""
     return any(str(name).partition("_")[0] == "sa" for name in quantities)
 
 
 def _different(periods: tuple[float, ...]) -> tuple[float, ...]:
-    """Refuse periods that would have one name in the results."""
+    """Refuse periods that would have the same name in the results."""
     names = [f"{period:g}" for period in periods]
     for name in names:
         if names.count(name) > 1:
@@ -201,7 +201,7 @@ class Output(ScenarioSection):
 
 
 class Checkpoint(ScenarioSection):
-    """Interval of checkpoints; a signal or the end of a job requests one, too."""
+    """Interval of checkpoints; a signal or the end of a job requests a checkpoint, too."""
 
     wall_time: PositiveTime = Field(1800.0, description="wall-clock time between two checkpoints")
     steps: Annotated[Integer, Field(ge=1)] | None = Field(
@@ -210,7 +210,7 @@ class Checkpoint(ScenarioSection):
 
 
 def cuts(draft: Draft) -> Mistakes:
-    """Check what snapshots and maps show, and their places."""
+    """Check the quantities of snapshots and maps, and their places."""
     if draft.output is None or draft.dimensions is None:
         return
     table = draft.table

@@ -67,13 +67,13 @@ def _one_value(value: Any) -> Any:
 
 
 class _OrOneValue:
-    """JSON schema for editors: one value may stand for [value, value, 1]."""
+    """JSON schema for editors: a value may stand for [value, value, 1]."""
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         """Add the plain number and the text with a unit to the list."""
         listed = handler(schema)
-        one = listed["prefixItems"][0]["anyOf"]
-        return {"anyOf": [listed, *one], "x-unit": "m"}
+        alternatives = listed["prefixItems"][0]["anyOf"]
+        return {"anyOf": [listed, *alternatives], "x-unit": "m"}
 
 
 Ticks = Annotated[
@@ -85,7 +85,7 @@ Ticks = Annotated[
 
 
 def _defaults() -> Iterator[str]:
-    """Name what each equation records where the scenario does not say."""
+    """Name the default quantities of each equation."""
     key = attrgetter("default_quantities")
     for quantities, equations in groupby(sorted(map(EQUATIONS.__getitem__, PHYSICS), key=key), key):
         yield f"{', '.join(quantities)} ({', '.join(e.name for e in equations)})"
@@ -136,7 +136,7 @@ class _MovableSet(_ReceiverSet):
 
 
 class PointReceivers(_MovableSet):
-    """Receivers listed one by one."""
+    """Receivers listed singly."""
 
     type: Literal["points"]
     positions: Annotated[tuple[AnyPoint, ...], Field(min_length=1)] = Field(
@@ -154,7 +154,7 @@ class LineReceivers(_MovableSet):
 
 
 class GridReceivers(_MovableSet):
-    """Receivers on a regular grid; an axis is [from, to, count], or one value."""
+    """Receivers on a regular grid; an axis is [from, to, count], or a value."""
 
     type: Literal["grid"]
     x: Ticks = Field(description="[from, to, count] along x, or one x")
@@ -256,7 +256,7 @@ def grids(draft: Draft) -> Mistakes:
 
 
 def moving(draft: Draft) -> Mistakes:
-    """Check that receivers which move with the shots have one source to count from."""
+    """Check that receivers which move with the shots have a single source as their origin."""
     for index, group in enumerate(draft.receivers or ()):
         path = ("receivers", index)
         if group is None or isinstance(group, FibreReceivers):
@@ -279,7 +279,7 @@ def moving(draft: Draft) -> Mistakes:
 
 
 def _without_origin(sources: tuple[Any, ...] | None) -> str:
-    """Return why no source can be counted from; "" where one can."""
+    """Return why no source can be the origin; "" if one can."""
     if sources is None:
         return ""
     if len(sources) != 1:
@@ -296,7 +296,7 @@ def _without_origin(sources: tuple[Any, ...] | None) -> str:
 
 
 def recorded_quantities(draft: Draft) -> Mistakes:
-    """Check that the equation has what each set of receivers records."""
+    """Check that the equation has the quantities of each set of receivers."""
     table = draft.table
     if table is None:
         return

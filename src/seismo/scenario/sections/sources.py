@@ -47,7 +47,7 @@ class SourceSection(ScenarioSection):
     is_driven: ClassVar[bool] = True  # whether the equation declares the term it adds to its fields
 
     def mistakes(self, draft: Draft, table: Physics, path: KeyPath) -> Mistakes:
-        """Check what goes together with a wave equation, and with other sections."""
+        """Check sources against the wave equation, and other sections."""
         return iter(())
 
 
@@ -79,7 +79,7 @@ class EventSource(SourceSection):
     delay: Time = Field(0.0, description="time added to that of the centroid")
 
 
-# of those that have none
+# of sources that have none
 SOURCE_NAME = "source_{:03d}"
 SHOT_NAME = "shot_{:03d}"
 FRAMES = {
@@ -281,7 +281,7 @@ class MomentTensorSource(_Source):
             yield Mistake((*path, "frame"), f"{problem} {', '.join(taken)}")
 
 
-Source: Any = SourceSection  # of any type, those of features, too
+Source: Any = SourceSection  # of any type, including features' types
 SOURCES: tuple[type[SourceSection], ...] = (
     ExplosionSource,
     PressureSource,
@@ -301,7 +301,7 @@ class AddedSource:
 
 
 def any_source(additions: Iterable[AddedSource]) -> Any:
-    """Return the annotation of a source of any type, with those that features add."""
+    """Return the annotation of a source of any type, including features' types."""
     sections = {type_of(section): section for section in SOURCES}
     order = list(sections)
     for added in additions:
@@ -333,7 +333,7 @@ class ShotLine(ScenarioSection):
 
 
 class Survey(ScenarioSection):
-    """Many shots with the scenario's one source, each with its own traces."""
+    """Many shots with the scenario's only source, each with its own traces."""
 
     shots: tuple[ShotSection, ...] = Field((), description="shots one by one")
     line: ShotLine | None = Field(None, description="shots along a line, instead of `shots`")
@@ -390,7 +390,7 @@ def amounts(dimensions: int | None, data: dict[str, Any]) -> Mistakes:
 
 
 def _motionless(draft: Draft, table: Physics, kind: str, component: str) -> str:
-    """Describe what a component of a source does nothing to, and which equations it moves."""
+    """Describe the waves that a source component does not excite, and the equations it does."""
     taken = ", ".join(table.components(kind))
     others = equations_with(len(table.axes), lambda other: component in other.components(kind))
     remedy = f"leave it out, or use physics: {others}" if others else "leave it out"

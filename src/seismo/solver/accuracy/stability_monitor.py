@@ -3,7 +3,7 @@
 An instability grows by a factor at every step and spreads, so that looking at every few planes
 every `EVERY` steps finds it soon; the exact place is sought only then.
 
-Waves that a medium guides may grow in an absorbing layer by an e-fold in some hundred steps
+Waves that a medium guides may grow in an absorbing layer by an e-fold in a few hundred steps
 (`seismo.features.guided_waves.guides`). They are known by their place and their direction, not by
 their size: once the sources are silent, waves that a layer absorbs decay in it. So they grow where
 the largest motion has lain in layers for two windows of `LOOKS` looks, and the largest of the
@@ -79,8 +79,8 @@ EVERY = 50  # steps between two looks
 GROWTH = 1e3  # by focusing, a wavefield may exceed its size while sources acted
 OVERFLOW = 1e30  # near the end of float32
 # Largest values (SI) below which float32 loses digits: numbers below 1.2e-38 are taken for 0, and
-# what reaches a point in a step is a small share of them. Where they were 2e-30, traces erred by
-# 1e-5 of their peak, at 2e-33 by up to 1e-2, at 2e-36 by any amount; far away they are smaller.
+# increments of a step are a small share of them. Where they were 2e-30, traces erred by 1e-5 of
+# their peak, at 2e-33 by up to 1e-2, at 2e-36 by any amount; far away they are smaller.
 WEAKEST = 1e-25
 Index = Triple  # x, y, z
 Pieces = Iterable[tuple[Box, Any]]  # owned points, and an object that gives arrays when indexed

@@ -1,6 +1,6 @@
 """Choice of the difference coefficients that carry the waves of a run best, and their error.
 
-The coefficients of an order are a family with one parameter, the tolerance of their phase velocity
+The coefficients of an order are a family with a parameter, the tolerance of their phase velocity
 (`seismo.grid.coefficients`): a larger tolerance carries shorter waves, and all of them worse. Which
 is best follows from the spectrum of the traces, the points per wavelength and, where the phase
 error is large, from the path: the least predicted error is taken.
@@ -61,8 +61,8 @@ SURFACE = {  # of body waves that meet a closed free surface, without a moment a
     ClosureKind.LONG: PowerLaw(1.1e-2, 4.0),
     **dict.fromkeys((ClosureKind.PLAIN, ClosureKind.CONTACT), PowerLaw(2e-3, 4.0)),
 }
-# What a plane of refinement makes of a wave at normal incidence, by the points in the wavelength
-# below it, by the order: what it sends back, or what it does to what passes, whichever is more.
+# Error of a plane of refinement for a wave at normal incidence, by the points in the wavelength
+# below it, by the order: reflection or error of transmission, whichever is more.
 CROSSED = {
     2: PowerLaw(0.032, 2.25), 4: PowerLaw(5.2e-3, 4.0),
     **dict.fromkeys((6, 8, 10, 12, 14), PowerLaw(2.8e-3, 4.0)), 16: PowerLaw(1.45e-3, 4.25),

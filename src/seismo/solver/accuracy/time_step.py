@@ -25,7 +25,7 @@ from seismo.solver.discretization import Facts
 from seismo.solver.medium.earth_samples import rows_of
 
 _AVERAGED = 4  # rows on either side whose rock averages have
-_ROUNDING = 1e-9  # by which one rock may exceed its own eigenvalue
+_ROUNDING = 1e-9  # by which a rock may exceed its own eigenvalue
 MOST_STEPS = 20_000_000  # outputs that are due are listed step by step
 
 
@@ -123,17 +123,17 @@ def stable_part(
     fastest = physics.fastest(extremes)
     limit = limit_of(replace(scheme, closure=None), extremes, rows)
     shares = []
-    # Of one density, L is that of the fastest medium.
+    # In constant density, L is that of the fastest medium.
     if physics.differences == "first" and "rho" in physics.medium:
         averages = without_losses(physics.medium)
         largest = largest_eigenvalue(earth, grid, stencil, averages, averaging, extremes, bounded)
-        # Of rows that grow the limit is that of some rock in cells of some height.
+        # Of rows that grow the limit is that of the worst pair of rock and cell height.
         if rows is None:
             squares = sum(square_of(stencil, grid, axis, scheme.varied) for axis in grid.axes)
         else:
             # dt = 2 / (c sqrt(sum S_a^2 / h_a^2)) of the rock and the cells that the limit is of.
             squares = (2.0 / (limit * fastest)) ** 2
-        # dt <= 2 / sqrt(L): `more` times the eigenvalue of one rock.
+        # dt <= 2 / sqrt(L): `more` times the eigenvalue of a single rock.
         more = largest / (fastest**2 * squares)
         shares.append(more**-0.5 if more > 1.0 + _ROUNDING else 1.0)
     if averaging == "effective" and earth.layered and not extremes.uniform:
@@ -201,7 +201,7 @@ def limit_of(scheme: Scheme, extremes: Extremes, rows: Sequence[Extremes] | None
 
 
 def _limit(scheme: Scheme, extremes: Extremes, height: float) -> float:
-    """Return the stability limit in s of a uniform medium and cells of one height."""
+    """Return the stability limit in s of a uniform medium and cells of equal height."""
     physics = scheme.physics
     grid = scheme.grid
     stencil = scheme.stencil

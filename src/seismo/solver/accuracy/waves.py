@@ -242,7 +242,7 @@ def longest_path(
     axes = [AXES.index(axis) for axis in grid.axes]
     starts = np.array([source.position for source in sources])[:, axes]
     ends = [_corners(np.array([grid.limits(axis) for axis in grid.axes]))] if everywhere else []
-    # Receivers that move are as far from their own source as some shots show.
+    # Distances of moving receivers from their own source, from a sample of shots.
     moving = [group for group in groups if group.motion is not None]
     paths = paths_of(np.array([source.position for source in sources]), moving)
     lengths = [float(np.linalg.norm((a - b)[:, axes], axis=1).max()) for a, b in paths]

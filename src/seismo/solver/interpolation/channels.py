@@ -4,11 +4,11 @@ Each is a sum of weighted points; divergence and rotation differentiate the inte
 the scheme's own differences. Among layers they are of the strains at the position, and stresses
 along the layers are of the position's own rock (`seismo.solver.interpolation.strains`).
 
-A channel of a fibre is the mean strain along its gauge length l, of straight pieces
-t . [v(end) - v(begin)] / l (`seismo.acquisition.receivers`). Beside contacts of layers, and
-among the rows of a free surface, motion is read with errors of a few thousandths, other ones at
-either end, which a short l makes large. Strains are read there for what they are, so that short
-pieces integrate them, from contact to contact::
+A channel of a fibre is the mean strain along its gauge length l, of straight pieces t .
+[v(end) - v(begin)] / l (`seismo.acquisition.receivers`). Beside contacts of layers, and among the
+rows of a free surface, motion is read with errors of a few thousandths, other ones at either end,
+which a short l makes large. Strains are read there directly, so that short pieces integrate them,
+from contact to contact::
 
     1/l int t . e t ds  =  sum_k w_k t . e(s_k) t,     s_k, w_k of Gauss and Legendre
 
@@ -16,7 +16,7 @@ Receivers too near a face to be read are refused before a run is planned.
 
 A feature gives an indirect reading (hook `indirect_reading`) where quantities are better known by
 others: strains by stresses beside a plane of refinement, stresses by strains on ground that slopes.
-It marks the receivers that it reads so, has the points of their channels, which may be two for one
+It marks the receivers that it reads so, has the points of their channels, which may be two for a
 component, and converts their traces.
 """
 
@@ -141,7 +141,7 @@ def _among_layers(
 ) -> Iterator[tuple[str, Points]]:
     """Return the points, with their field, that read a stress, or a derivative of a velocity.
 
-    With a along the layers d_z v_a = 2 e_az - d_a vz, which are read for what they are.
+    With a along the layers d_z v_a = 2 e_az - d_a vz, which are read directly.
     """
     fluid = "p" in (f.name for f in interpolation.physics.fields)
     component = term.field[1:]

@@ -6,10 +6,9 @@ Their slopes along z are, with strains and accelerations that are continuous, to
     vx, vy      sxz / mu                        vz    szz / c33 - (c13 / c33) exx
     szz, p      rho az                          sxz   rho ax - d_x [(c13 / c33) szz + E exx]
 
-E = c11 - c13^2 / c33. So beside what is smooth a field has parts that go as the integrals along z
-of 1 / mu; of 1 / c33 and c13 / c33; of rho; of rho, c13 / c33 and E. In a fluid rho vx is read,
-which goes as the integral of rho, and vz has a part that goes as that of 1 / rho, by which exx
-jumps.
+E = c11 - c13^2 / c33. So beside smooth parts a field has parts that go as the integrals along z of
+1 / mu; of 1 / c33 and c13 / c33; of rho; of rho, c13 / c33 and E. In a fluid rho vx is read, which
+goes as the integral of rho, and vz has a part that goes as that of 1 / rho, by which exx jumps.
 
 The grid has these integrals, too: the sums of the averages that its nodes have, as its own
 differences D invert to them, D phi = average. The weights are of even media, changed as
@@ -329,17 +328,17 @@ class Layers:
             phi = sums[1:] if half else sums[:-1] + 0.5 * q[0]
             # Exact integral: cumulative sum of averages over cells.
             exact = np.append(0.0, np.cumsum(true / unit))
-            # Averages beside a fluid leave out some of a contact, which is not to be read.
+            # Averages beside a fluid leave out part of a contact, which is not to be read.
             middle = exact[1:] if half else 0.5 * (exact[1:] + exact[:-1])
             integrals[n] = phi - (phi - middle)[settled], exact, unit
         return integrals
 
     def _settled(self, z_index: float) -> int:
-        """Return the number of the nearest row with only one medium about it, that of a place.
+        """Return the number of the nearest row with a single medium about it, that of a place.
 
         Else it is that of the nearest with any, and at last the first of all.
         """
-        # Nearest row with one medium within the stencil's radius, if possible the place's own.
+        # Nearest row with a single medium within the stencil's radius, if possible the place's own.
         even = self._once(self._even, self._side(z_index))
         medium = moduli(self.at(z_index))
         rows = self.rows(z_index)
@@ -349,7 +348,7 @@ class Layers:
         return int(chosen[np.abs(chosen - MARGIN - z_index).argmin()]) if chosen.size else 0
 
     def _even(self, side: Side) -> np.ndarray:
-        """Return the numbers of rows with rows of one medium about them, as `rows` counts."""
+        """Return the numbers of rows with rows of a single medium about them, as `rows` counts."""
         is_even = np.ones(self._rows.size, bool)
         for array in self._once(self._rows_of, side).values():
             # Largest difference of each modulus within the radius.

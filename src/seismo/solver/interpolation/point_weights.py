@@ -1,10 +1,10 @@
 """Point interpolation: how fields are read, and sources spread, at any position of a grid.
 
-Receivers read with these weights, sources spread with them; both therefore agree on what happens
-beside a free surface, and reciprocity holds. Away from it the weights are of an even medium,
-or of the layers about the position. Where a feature has others (beside contacts of fluid and solid,
-on ground that slopes) it gives a `PointRule` at the place `point_rules`. Rules are asked in the
-order of the features, and the first that answers is taken.
+Receivers read with these weights, sources spread with them; both therefore agree beside a free
+surface, and reciprocity holds. Away from it the weights are of an even medium, or of the layers
+about the position. Where a feature has others (beside contacts of fluid and solid, on ground that
+slopes) it gives a `PointRule` at the place `point_rules`. Rules are asked in the order of the
+features, and the first that answers is taken.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class PointInterpolation:
         return tuple(contact for rule in self.rules for contact in rule.slips)
 
     def surface(self, field: Field, sloped: bool = True) -> Surface | None:
-        """Return how a field continues above the free surface, if there is one.
+        """Return how a field continues above the free surface, if any.
 
         `sloped`: with the slope that it prescribes.
         """
@@ -240,8 +240,7 @@ class PointInterpolation:
 
     def _side_of_rules(self, name: str, half: bool, z_index: float) -> Along | None:
         """Return rows and weights of the first rule that has any."""
-        # Rows of one side of a contact exclude rows of another: the first answer is the only
-        # answer.
+        # Rows of a side of a contact exclude other rows: the first answer is the only answer.
         sides = (rule.side(name, half, z_index) for rule in self.rules)
         return next((side for side in sides if side is not None), None)
 
@@ -330,7 +329,7 @@ class PointInterpolation:
         strains = self.strains(position) if field.name[0] in "sp" else None
         if strains:
             return strains.strain(field.name)
-        # Beside what a feature knows better: the strain by its rule.
+        # Beside a feature with its own rule: the strain by that rule.
         for rule in self.rules:
             if points_by_field := rule.strain(self, field, position):
                 return points_by_field

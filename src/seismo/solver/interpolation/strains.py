@@ -1,9 +1,9 @@
 """Strains and stresses among layers.
 
-Strains among layers are read from quantities that are continuous across contacts.
-Across a horizontal contact e_ab along it, szz, sxz and syz are continuous; ezz, exz, eyz and the
-stresses along it jump. These are read with the moduli at the position (here without an index, with
-the index j those of a node or half row), so that nothing is read across a jump::
+Strains among layers are read from quantities that are continuous across contacts. Across a
+horizontal contact e_ab along it, szz, sxz and syz are continuous; ezz, exz, eyz and the stresses
+along it jump. These are read with the moduli at the position (here without an index, with the index
+j at a node or half row), so that nothing is read across a jump::
 
     ezz   = sum_j w_j [c33_j ezz_j + c13_j (exx_j + eyy_j)] / c33 - (c13 / c33) (exx + eyy)
     2 exz = sum_j w_j (mu_j / mu) 2 exz_j

@@ -393,7 +393,7 @@ class ThinLayerReading:
 
     @cached_property
     def _even(self) -> int:
-        """The first row below the closure's rows with one medium about it, or 0."""
+        """The first row below the closure's rows with a single medium about it, or 0."""
         for row in range(self.closure.rows + 1, _DEEPEST):
             about = slice(row - 1, row + RADIUS + 1)
             moduli = np.array(list(self._rows.values()))[:, about]

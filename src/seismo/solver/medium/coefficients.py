@@ -41,7 +41,7 @@ def nodes_of(discretization: Discretization, subdomain: Subdomain) -> dict[str, 
     """Return these nodes, z first; a single one along y and x if the earth varies with z only."""
     nodes = every_node(discretization, subdomain)
     if discretization.earth.layered:
-        # A layered earth varies with z only: one column is enough.
+        # A layered earth varies with z only: a single column is enough.
         return {axis: index if axis == "z" else index[:1] for axis, index in nodes.items()}
     return nodes
 
@@ -245,7 +245,7 @@ def layer_medium_of(
 def coefficients_of(
     discretization: Discretization, subdomain: Subdomain, medium: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Return the arrays of the formulas, with dt; rigid faces and layers change some."""
+    """Return the arrays of the formulas, with dt, as changed by rigid faces and layers."""
     physics = discretization.physics
     coefficients = physics.coefficients(medium, discretization.clock.dt)
     coefficients = turned_off(coefficients, physics.odd, discretization.image_faces, subdomain)

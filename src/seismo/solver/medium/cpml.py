@@ -55,7 +55,7 @@ PROFILE_POINTS = (5, 8, 10, 12, 14, 20)
 PROFILE_REFLECTIONS = (3.0, 5.4, 7.0, 5.08, 6.5, 7.0)
 PROFILE_POWERS = (2.0, 2.0, 2.0, 2.55, 2.5, 4.0)
 PROFILE_STEEPS = (0.0, 0.0, 0.0, 0.78, 0.0, 0.0)
-EXCESS_MARGIN = 1.1  # over what lets a wave of two points neither grow nor decay
+EXCESS_MARGIN = 1.1  # over the value at which a wave of two points neither grows nor decays
 
 
 @dataclass(frozen=True)
@@ -98,11 +98,11 @@ def default_profile(points: int) -> tuple[float, float, float]:
 def least_shift(first: np.ndarray, second: np.ndarray) -> float:
     """Return the smallest alpha / d with which no second derivative in a layer makes waves grow.
 
-    In a layer the second derivative is L f + D psi, with L the centred difference, D the staggered
-    one and psi the flux memory. For a growth rate g >= 0 that is (1 / s) (L - (1 - 1/s) D D) f,
-    s = 1 + d / (alpha + g), up to a change of variables symmetric in any medium and for any
-    profile. It is negative, so that nothing grows, if 1/s > 1 - L / (D D) at all wavenumbers:
-    alpha / (alpha + d) must exceed the largest excess of D D over L, a share of D D.
+    In a layer the second derivative is L f + D psi, with L the centred, D the staggered difference
+    and psi the flux memory. For a growth rate g >= 0 that is (1 / s) (L - (1 - 1/s) D D) f, s = 1 +
+    d / (alpha + g), up to a change of variables symmetric in any medium and for any profile. It is
+    negative, so that nothing grows, if 1/s > 1 - L / (D D) at all wavenumbers: alpha / (alpha + d)
+    must exceed the largest excess of D D over L, a share of D D.
 
     Args:
         first: (M) staggered coefficients c_m.
@@ -179,7 +179,7 @@ def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float, finer: int =
         axis: of the profile.
         layer: strength of the layers.
         dt: time step [s].
-        finer: cells in one of the grid whose layers these go on
+        finer: cells in a cell of the grid whose layers these continue
             (`seismo.features.refinement.operators`).
 
     Returns:
@@ -294,8 +294,8 @@ class LayerMemory:
     are whole lanes or lines, so that rows are aligned; zeros behind it are the next row's, or the
     stagger.
 
-    A backend that takes second derivatives at once has three arrays with a variable each: the
-    outer one, and the flux of even and of odd steps, since neighbours still read the old flux. At
+    A backend that takes second derivatives at once has three arrays with a variable each: the outer
+    derivative, and the flux of even and of odd steps, since neighbours still read the old flux. At
     the ends of rows they hold the layer alone: the points beside it have theirs in the margin,
     zeros but in corners, and weights of 0 for their view of the next row.
     """

@@ -1,4 +1,4 @@
-"""The earth of a run and its statistics, from one pass over the nodes of the grid."""
+"""The earth of a run and its statistics, from a single pass over the nodes of the grid."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def read_earth(
     scenario: Scenario, grid: Grid, physics: Physics, relaxation: Relaxation | None,
     topography: VerticalCoordinate | None = None, region: Grid | None = None,
 ) -> tuple[Earth, Extremes, MediaSample]:  # fmt: skip
-    """Return the earth, its extremes on the grid and its media, from one pass over the nodes.
+    """Return the earth, its extremes on the grid and its media, from a single pass over the nodes.
 
     Of a grid that is a part of the `region` it is the earth of that.
     """
@@ -119,7 +119,7 @@ def earth_of(
         top = highest = topography.highest
     region = ((top, bottom), *clamp[1:])
     below = ((top - highest, bottom - highest), *clamp[1:])
-    # Files that give no spacing have that of the grid, along z where its rows have one height.
+    # Files that give no spacing have that of the grid, along z where its rows have equal height.
     axes = grid.axes if grid.stretching is None else grid.axes.replace("z", "")
     spacing = {a: grid.spacing[AXES.index(a)] for a in axes}
     geographic = scenario.geographic
@@ -182,7 +182,7 @@ def conversion_of(model: Sequence[ModelPart], physics: Physics) -> Conversion | 
 def rows_of(
     earth: Earth, grid: Grid, physics: Physics, averaging: str, extremes: Extremes
 ) -> list[Extremes] | None:
-    """Return the extremes of each row of the grid; None where all rows have one height.
+    """Return the extremes of each row of the grid; None where all rows have equal height.
 
     Files may be faster between the nodes than on any: with them each row has the extremes of all.
     """

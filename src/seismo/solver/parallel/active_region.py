@@ -154,7 +154,7 @@ class _Front:
         }  # fmt: skip
 
     def box(self, steps: int) -> Box:
-        """Return the points that can move in the last of some steps, along x in whole lines."""
+        """Return the points that can move in the last of `count` steps, along x in whole lines."""
         lo = list(self._grid.box.lo)
         hi = list(self._grid.box.hi)
         for axis, sources in self._sources.items():

@@ -1,14 +1,13 @@
 """Exchange between subdomains: halos next to a cut, and remote points that receivers read.
 
 A neighbour's halo is filled from wherever its points are owned: beside a cut and across a corner
-alike, so that no copy waits for another. Between subdomains of one rank rows are copied from field
-to field, and so they are between large ones of ranks that see each other's memory: such copies
-take no threads from the core, but start late. All else travels packed, in one message each way.
-The stage between `start` and `finish` does not know which link carries them
-(`seismo.backends.communicator.Link`).
+alike, so that no copy waits for another. Between subdomains of a rank, and between large subdomains
+of ranks with shared memory, rows are copied from field to field: such copies take no threads from
+the core, but start late. All else travels packed, in a message each way. The stage between `start`
+and `finish` does not know which link carries them (`seismo.backends.communicator.Link`).
 
-A receiver next to a cut reads points on both sides of it. Those of the other side are received in
-every step, packed, in one message for each field and pair of ranks.
+A receiver next to a cut reads points on both sides of it. Rows of the other side are received in
+every step, packed, in a message for each field and pair of ranks.
 """
 
 from __future__ import annotations
@@ -124,7 +123,7 @@ class Halo:
     def _parcel(self, ends: Ends, buffer: Any, pack: bool) -> list[Launch]:
         """Return the launches that pack or unpack a message: all fields of a box at once.
 
-        Whatever waits for a launch of another card costs a graph some microseconds.
+        Whatever waits for a launch of another card costs a graph a few microseconds.
         """
         launches = list[Launch]()
         start = 0

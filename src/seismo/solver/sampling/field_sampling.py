@@ -120,7 +120,7 @@ def kept_points(grid: Grid, axis: str, entry: Snapshots | Maps, plane: Mapping[s
     a = AXES.index(axis)
     low = grid.extent.lo[a]
     high = grid.extent.hi[a]
-    # Across a plane one point; along the others the extent without layers.
+    # Across a plane a single point; along the others the extent without layers.
     if axis in plane:
         return range(plane[axis], plane[axis] + 1)
     ends = None if entry.box is None else getattr(entry.box, axis)

@@ -154,7 +154,7 @@ def _quantities(name: str, physics: Physics, periods: tuple[float, ...]) -> list
     if peak not in _UNITS:
         field_components = components_of(name, physics)
         return [MapQuantity(name, field_components[0].unit, tuple(field_components))]
-    # Components of the vector: all, the horizontal ones, or a single one.
+    # Components of the vector: all, the horizontal, or a single component.
     axes = _AXES.get(which, which)
     components = tuple(c for c in components_of("velocity", physics) if c.name[1] in axes)
     unit = _UNITS[peak]

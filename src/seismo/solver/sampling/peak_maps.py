@@ -4,7 +4,7 @@
               (v before, v now) -> acceleration -> oscillators of each period and component
 
 Nothing is stored in between. Peak ground velocity (PGV) and acceleration (PGA) are lengths of
-vectors, of all components, of the horizontal ones, or of a single one. Acceleration is the change
+vectors, of all components, of the horizontal, or of a single component. Acceleration is the change
 of velocity from step to step. Peaks of fields are taken where the field stands. RotD50 keeps peaks
 along directions a few degrees apart.
 
@@ -132,7 +132,7 @@ class MapReading:
         """
         steps, weights = tables
         interpolation = self.interpolation
-        # Maps read the same of all columns: not what ground that slopes prescribes.
+        # Maps read all columns alike: without the slopes prescribed by sloping ground.
         level = interpolation.level
         surface = interpolation.surface(field, sloped=level)
         closed = surface is not None and not surface.sign
@@ -327,7 +327,7 @@ class _Peaks:
         if gathered[0] is None:
             return None
         samples = np.stack([self._backend.fetch(array) for array in gathered])
-        # Median over the directions (Boore 2010), some points at a time.
+        # Median over the directions (Boore 2010), in blocks of points.
         if quantity.along_directions:
             blocks = range(0, samples.shape[1], _BLOCK)
             samples = np.concatenate(

@@ -1,6 +1,6 @@
 """Receivers, and the record of their channels, step by step.
 
-A channel is one component at a receiver, a sum of weighted points of fields
+A channel is a component at a receiver, a sum of weighted points of fields
 (`seismo.solver.interpolation.channels`).
 
 A channel belongs to the rank that has the receiver's nearest node. Points of it that other ranks
@@ -251,8 +251,8 @@ class Recorder:
     def raw(self, shot: int, group: str, component: str) -> np.ndarray | None:
         """Copy the record (receiver, step) of a base component; None but on the first rank.
 
-        The shot is of the batch; some ranks may have nothing of it.
-        Receivers that do not record in it are NaN.
+        The shot is of the batch; ranks may have nothing of it. Receivers that do not record in it
+        are NaN.
         """
         above = self._fine.raw(shot, group, component) if self._fine is not None else None
         gathered = self._gathered(shot, group, component)

@@ -140,7 +140,7 @@ def _mark(
     coordinates: Bounds,
     number: int,
 ) -> None:
-    """Write the number of a part where it gives parameters, of a later one where it is the first.
+    """Write the number of a part where it gives parameters, of a later part where it is the first.
 
     So layers that bodies lie in cover all by themselves.
     """

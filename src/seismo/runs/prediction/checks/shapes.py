@@ -169,7 +169,7 @@ _ROUNDING = 1e-12  # of the square of an outline's size
 
 
 def outlines(discretization: Discretization) -> WarningLines:
-    """Name edges of polygons that cross one another, or are there twice."""
+    """Name edges of polygons that cross each other, or occur twice."""
     for number, section in enumerate(discretization.scenario.model):
         if isinstance(section, PolygonPart):
             named = discretization.scenario.named("model", number, "points")

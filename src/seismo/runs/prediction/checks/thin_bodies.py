@@ -4,12 +4,12 @@ The averages of cells have all of its compliance, but the differences across a s
 by more than waves do. With d the thickness of a sheet, r the ratio of moduli and k the wavenumber
 of waves beside it, it scatters x / (1 + x^2)^(1/2) of them, x = k d (r - 1) / 2. Of that 0.25 is
 wrong, on any grid on which the sheet has fewer than two cells: level, upright and dipping sheets of
-0.2 to 1 cells, r = 3 to 8, elastic, SH, VTI and acoustic, within a factor of 2.5. Fluid in rock,
-or rock in fluid, that is so thin is as wide as the cells that it touches: what it scatters may be
-wrong altogether. So it may be of sheets in files that are interpolated, in elastic media: cells of
-such files have a single mean of a modulus in all directions.
+0.2 to 1 cells, r = 3 to 8, elastic, SH, VTI and acoustic, within a factor of 2.5. Fluid in rock, or
+rock in fluid, that is so thin is as wide as the cells that it touches: its scattering may be wrong
+altogether. So it may be of sheets in files that are interpolated, in elastic media: cells of such
+files have a single mean of a modulus in all directions.
 
-Lines through the cells are sampled from each node to the second but one: what neither end has is
+Lines through the cells are sampled from each node to the second next: a medium at neither end is
 such a body. It scatters by its place as contacts do (`seismo.runs.prediction.contacts.sideways`).
 """
 

@@ -1,22 +1,22 @@
 """The error that contacts leave in the traces of an earth that varies with depth only.
 
 A source radiates P and S waves of every wavenumber k along x into its layer (`radiation`). Stacks
-of contacts (`stacks`) and the free surface send back and let through what their matrices say, and
-layers carry it from one to the next (`stack_network`). With the matrices of the grid instead of the
-exact ones (`scattering`) the motion u(f) at a receiver, a sum over k (`wavenumber_sums`), is
-another one, and
+of contacts (`stacks`) and the free surface reflect and transmit by their matrices, and layers carry
+waves from stack to stack (`stack_network`). With the matrices of the grid instead of the exact ones
+(`scattering`) the motion u(f) at a receiver, a sum over k (`wavenumber_sums`), differs, and
 
     e^2 = sum over f of |u_grid - u|^2  /  sum of |u|^2
 
 is the square of its expected error. Distances matter: waves that graze a thin seam err by up to a
-hundred times as much as those that cross it upright. Of a set of receivers some depths and
-distances are evaluated, of sources the shallowest and the deepest of each kind; the worst counts.
+hundred times as much as waves at normal incidence. Of a set of receivers a sample of depths and
+distances is evaluated, of sources the shallowest and the deepest of each kind; the worst counts.
 
-The error is that of what is recorded: of motion, all components together; of pressure, and in 2-D
-of strains, where nothing else is recorded, but of motion on the surface of a fluid; of the velocity
-of SH waves. A plane wave has one wavenumber and the same error at all distances; SH waves in 3-D
-count as SV waves of their incidence. Other sources in 3-D count as their P and SV waves, averaged
-over azimuths. Without receivers the top of the grid counts, as far as anything is from a source.
+The error is that of the recorded quantity: of motion, all components together; of pressure, and in
+2-D of strains, where nothing else is recorded, but of motion on the surface of a fluid; of the
+velocity of SH waves. A plane wave has a single wavenumber and the same error at all distances; SH
+waves in 3-D count as SV waves of their incidence. Other sources in 3-D count as their P and SV
+waves, averaged over azimuths. Without receivers the top of the grid counts, as far as anything is
+from a source.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _ALONE = ({"pressure"}, STRAINS)  # whose own squares count where nothing else i
 
 
 def section_of(discretization: Discretization) -> LayerSection:
-    """Return the stacks of a layered earth, the surface first where there is one."""
+    """Return the stacks of a layered earth, the surface first, if any."""
     depths_and_stacks = stacks(discretization)
     top = discretization.grid.origin[2]
     kept = [stack for _, stack in depths_and_stacks]
@@ -155,7 +155,7 @@ def closed_surface_error(discretization: Discretization) -> float:
 
 
 def _rocks_at_top(discretization: Discretization) -> list[Rock]:
-    """Return the rocks at some places in the middle of the topmost cell."""
+    """Return the rocks at places in the middle of the topmost cell."""
     grid = discretization.grid
     x, *y = (np.linspace(*grid.limits(axis), _PLACES) for axis in "xy" if axis in grid.axes)
     z = np.array([grid.coordinate("z", 0.5)])[:, None, None]
@@ -163,7 +163,10 @@ def _rocks_at_top(discretization: Discretization) -> list[Rock]:
     names = discretization.physics.needs
     columns = np.broadcast_arrays(*(samples[name] for name in names))
     parameters = np.unique(np.stack([column.ravel() for column in columns], axis=1), axis=0)
-    return [Rock(*layered_waves(discretization).medium(*one)) for one in parameters.tolist()]
+    return [
+        Rock(*layered_waves(discretization).medium(*rock_values))
+        for rock_values in parameters.tolist()
+    ]
 
 
 @dataclass(frozen=True)
@@ -188,7 +191,7 @@ def _everywhere(discretization: Discretization) -> _Ends:
 
 
 def _ends(discretization: Discretization, group: ReceiverGroup) -> _Ends:
-    """Return some depths of receivers, and some of their distances from sources."""
+    """Return a sample of depths of receivers, and of their distances from sources."""
     depths = np.unique(group.all_positions[:, 2])
     sources = np.array(
         [source.position for shot in discretization.shots for source in shot.sources]

@@ -50,9 +50,9 @@ from seismo.runs.prediction.contacts.stack_network import (
 from seismo.solver.discretization import Discretization
 
 _PERIOD = 5.0  # exponent of the damping after which sums repeat
-_APART = 1.6  # least distance after which sums repeat, in those of the farthest receiver
-LARGEST = 1.25  # wavenumber at which contacts err, in those of the slowest wave
-_CUT = 1.5  # wavenumber at which what is radiated ends
+_APART = 1.6  # least distance after which sums repeat, over that of the farthest receiver
+LARGEST = 1.25  # wavenumber at which contacts err, over that of the slowest wave
+_CUT = 1.5  # wavenumber at which radiation ends
 _FEWEST = 24  # wavenumbers
 _AS_U = (0, 5)  # fields that go along x as U does; others go as W
 
@@ -73,7 +73,7 @@ _POLYNOMIALS = (
 
 @dataclass(frozen=True)
 class WavenumberSum:
-    """Wavenumbers of one frequency.
+    """Wavenumbers of a frequency.
 
     Attributes:
         k: (wave) 1/m.
@@ -190,7 +190,7 @@ def wavenumber_sum(
 
 
 def least_damping(omegas: float, speeds: tuple[float, float], most: int) -> float:
-    """Return d in 1/s that takes no more than some wavenumbers.
+    """Return d in 1/s that takes no more than a number of wavenumbers.
 
     Args:
         omegas: sum of all angular frequencies in 1/s.
@@ -216,7 +216,7 @@ _AT_ONCE = 2e6  # numbers of the equations of all waves that are looked at toget
 
 @dataclass(frozen=True)
 class LayeredTraces:
-    """Traces of a layered earth at all of some depths, in all of some distances.
+    """Traces of a layered earth at all combinations of depths and distances.
 
     Attributes:
         discretization: the run.
@@ -233,7 +233,7 @@ class LayeredTraces:
     def squares(
         self, sources: list[RadiatingSource], frequencies: np.ndarray, shares: np.ndarray
     ) -> np.ndarray:
-        """Return squares (2, source, 3, depth, distance) of traces, and of what they err by.
+        """Return squares (2, source, 3, depth, distance) of traces, and of their errors.
 
         Args:
             sources: apart from each other.
@@ -258,7 +258,7 @@ class LayeredTraces:
         return max(rock.vp for rock in within), slowest
 
     def _damping(self, omegas: np.ndarray) -> tuple[float, float]:
-        """Return the damping in 1/s, and to what distance in m it lets waves go."""
+        """Return the damping in 1/s, and the distance in m that waves reach with it."""
         waves = self.discretization.waves
         # Waves that a thin seam guides, and sheds on their way, are its own.
         slowest = min(r.vs or r.vp for stack in self.section.stacks for r in stack.media)
@@ -273,7 +273,7 @@ class LayeredTraces:
     def _waves(
         self, omegas: np.ndarray, damping: float, reach: float, slowness: float | None
     ) -> _ScatteredWaves:
-        """Return the waves of some frequencies, of one horizontal slowness in s/m or of all."""
+        """Return the waves of frequencies, of a horizontal slowness in s/m or of all."""
         speeds = self._speeds()
         farthest = min(float(np.abs(self.distances).max()), reach)
         sums = [
@@ -282,8 +282,8 @@ class LayeredTraces:
             else WavenumberSum(np.array([omega * slowness]), np.ones(1))
             for omega in omegas.tolist()
         ]
-        k = np.concatenate([some.k for some in sums])
-        omega = np.repeat(omegas, [some.k.size for some in sums])
+        k = np.concatenate([wavenumbers.k for wavenumbers in sums])
+        omega = np.repeat(omegas, [wavenumbers.k.size for wavenumbers in sums])
         s = 1j * omega + damping
         layers = [slopes(rock, s, k) for rock in self.section.layers]
         counted = k <= LARGEST * omega / speeds[1]
@@ -328,7 +328,7 @@ class LayeredTraces:
 
 @dataclass(frozen=True)
 class _ScatteredWaves:
-    """Waves of some angular frequencies in 1/s, and the matrices of the stacks they meet."""
+    """Waves of angular frequencies in 1/s, and the matrices of the stacks they meet."""
 
     omegas: np.ndarray
     sums: list[WavenumberSum]
@@ -337,7 +337,7 @@ class _ScatteredWaves:
     approximate: list[np.ndarray]
 
     def squares(self, source: RadiatingSource, traces: LayeredTraces, reach: float) -> np.ndarray:
-        """Return squares (2, 3, depth, distance, frequency) over what grows with frequency.
+        """Return squares (2, 3, depth, distance, frequency) over their growth with frequency.
 
         Those of the traces of a source, and of their errors; of motion, of pressure and of strains.
         """
@@ -368,11 +368,11 @@ class _ScatteredWaves:
         self, fields: tuple[np.ndarray, ...], source: RadiatingSource, distances: np.ndarray
     ) -> np.ndarray:
         """Return squares (field, 3, depth, distance, frequency) of what arrives at distances."""
-        ends = np.cumsum([some.k.size for some in self.sums])[:-1]
+        ends = np.cumsum([wavenumbers.k.size for wavenumbers in self.sums])[:-1]
         return np.array([
             np.stack([
-                some.energies(each, source, distances)
-                for some, each in zip(self.sums, np.split(field, ends, axis=1), strict=True)
+                wavenumbers.energies(each, source, distances)
+                for wavenumbers, each in zip(self.sums, np.split(field, ends, axis=1), strict=True)
             ], axis=-1)
             for field in fields
         ])  # fmt: skip

@@ -1,9 +1,8 @@
-"""Sources and receivers beside contacts of media, where fields bend, and some of them jump.
+"""Sources and receivers beside contacts of media, where fields bend or jump.
 
-Among layers they are read for what they are on their own side
-(`seismo.solver.interpolation.layer_contacts`, `seismo.solver.interpolation.strains`). What is
-left comes from waves that bend within a cell. With r the ratio of moduli at a contact d cells away
-and p points in the shortest wavelength it is about
+Among layers they are read on their own side (`seismo.solver.interpolation.layer_contacts`,
+`seismo.solver.interpolation.strains`). What is left comes from waves that bend within a cell. With
+r the ratio of moduli at a contact d cells away and p points in the shortest wavelength it is about
 
     moments:                0.02 (r - 1) (10 / p)^2 exp(-1.25 d)
     forces:                 0.006 (r - 1) (10 / p)^2 exp(-1.5 d)
@@ -21,17 +20,17 @@ force or a receiver meets a motion whose slope jumps, at any order and sampling:
     receivers of strains:   0.3 (r - 1) exp(-1.7 d)
 
 (r = 1.8, 2.8 and 9.7; strains r = 1.7 to 16). On the softer side moments, strains and stresses have
-1 - 1 / r in place of r - 1: what lies beyond strains 1 / r as much. Of motion there only that of
-sources is told: read, it errs by no more than a few times what contacts make of it anyway. Waves of
-constant density act and are read alike on both sides, but for moments where the earth varies
-sideways.
+1 - 1 / r in place of r - 1: the medium beyond strains 1 / r as much. Of motion there only that of
+sources is predicted: at receivers it errs by no more than a few times the contacts' own error.
+Waves of constant density act and are read alike on both sides, but for moments where the earth
+varies sideways.
 
 On ground that is not flat motion is read by its slope and its next three rows, or by four rows,
 whatever lies among them: 0.008 (r - 1) (10 / p)^2 where a contact does.
 
-Motion in a soft layer of one cell under a free surface is read for what it
-is (`seismo.solver.interpolation.traction_free_slopes`), to 0.015 (10 / p)^2 whatever the rock
-beneath (r = 3 to 59, p = 6 and 10). Contacts of fluid and solid have differences of their own.
+Motion in a soft layer of one cell under a free surface is read by its own rule
+(`seismo.solver.interpolation.traction_free_slopes`), to 0.015 (10 / p)^2 whatever the rock beneath
+(r = 3 to 59, p = 6 and 10). Contacts of fluid and solid have differences of their own.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ from seismo.solver.sampling.peak_maps import MapReading
 
 _REACH = 4.5  # cells
 _PER_CELL = 8  # samples
-_JUMP = 0.03  # relative change from one to the next that is a contact
+_JUMP = 0.03  # relative change between neighbours that is a contact
 _LEAST = 0.02  # error that is told
 
 
@@ -74,7 +73,7 @@ _READ_SIDEWAYS = _Law(0.3, 1.7), _SIDEWAYS[1]
 # where r is about 2.6, 2.8 and 1.6 cells above one, at 4 points.
 _ON_SLOPES = _Law(0.008, 0.0, 2.0)
 _MOST_PLACES = 2000  # of a set of receivers that are looked at where the earth varies sideways
-_THIN = _Law(0.015, 0.0, 2.0)  # of motion in a layer of one cell, as if of r = 2
+_THIN = _Law(0.015, 0.0, 2.0)  # of motion in a layer of a cell, as if of r = 2
 DIFFERENTIATED = ("divergence", "rotation", "strain_rate", "strain")
 _BY_SIDE = {"strain_rate", "strain", "stress"}  # that err less on the softer side
 _BENT = (*DIFFERENTIATED, "stress", "pressure")  # quantities that strains along layers are part of
@@ -140,7 +139,7 @@ def near_receivers(discretization: Discretization) -> list[NearReceivers]:
 
 
 def _near_set(discretization: Discretization, group: ReceiverGroup) -> NearReceivers:
-    """Return how a set errs, by what of its quantities errs most."""
+    """Return the error of a set: the largest of its quantities."""
     strains = discretization.physics.fluid_meets_solid and any(
         name in _BENT for name in group.quantities
     )
@@ -228,7 +227,7 @@ def near_maps(discretization: Discretization) -> WarningLines:
 
 
 def _error(discretization: Discretization, law: _Law, cells: float, excess: float) -> float:
-    """Return the error so near a contact, by r - 1 or what stands in its place."""
+    """Return the error so near a contact, by r - 1 or its substitute."""
     sampling = (10.0 / discretization.waves.points(discretization.waves.slowest)) ** law.power
     return law.factor * excess * sampling * math.exp(-law.decay * cells)
 

@@ -1,12 +1,12 @@
 """Radiation of a run's sources into the layers around them.
 
-In 3-D unit sources (`stack_network`) of one azimuthal order m go together, in 2-D those of one
+In 3-D unit sources (`stack_network`) of equal azimuthal order m go together, in 2-D of equal
 symmetry about the source: W is even in x (m = 0) of vertical forces and of Mxx and Mzz, odd (m = 1)
 of horizontal forces and of Mxz; U is the other way round.
 
-SH waves are those of a fluid (`scattering`) whose pressure is the velocity: a force is a volume
-source of it, Mxy and Myz are forces along x and z. A plane wave is a P or S wave of one slowness
-that comes up in the lowest half-space.
+SH waves equal waves of a fluid (`scattering`) whose pressure is the velocity: a force is a volume
+source of it, Mxy and Myz are forces along x and z. A plane wave is an up-going P or S wave of a
+given slowness in the lowest half-space.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _radiating(
     discretization: Discretization, source: PointSource, lowest: float
 ) -> RadiatingSource:
     dimensions = discretization.grid.dimensions
-    # SH waves are those of a fluid's pressure, its P waves.
+    # SH waves equal the pressure in a fluid, its P waves.
     is_transverse = discretization.scenario.equation.waves_in_layers.rigid_surface
     if (incoming := source.incoming) is not None:
         shear = float(incoming.wave != "P" and not is_transverse)

@@ -5,8 +5,8 @@ surface. With the time factor exp(s t) and fields along x
 
     u_x = i U exp(ikx),  u_z = W exp(ikx),  s_xz = i X exp(ikx),  s_zz = Z exp(ikx)
 
-P waves that go down are (U, W) = (k, -a) exp(-a z), S waves (b, -k) exp(-b z), with a, b =
-sqrt(k^2 + s^2 / v^2); those that go up have -a, -b. Amplitudes are those of these vectors.
+Down-going P waves are (U, W) = (k, -a) exp(-a z), S waves (b, -k) exp(-b z), with a, b =
+sqrt(k^2 + s^2 / v^2); up-going waves have -a, -b. Amplitudes multiply these vectors.
 
 On the grid U and Z stand in node rows, W and X in half rows. With the differences G (nodes to half
 rows) and D (half rows to nodes), and the derivatives along x exact,
@@ -16,14 +16,14 @@ rows) and D (half rows to nodes), and the derivatives along x exact,
 
 and far from contacts U, W are sums of the same waves, whose exp(-a z) has the exponent that the
 differences make a of. These sums stand for all rows beyond a window, so that nothing comes back
-from its ends: the equations of its rows, and of one more on each side, are a linear system for its
-fields and for the waves that leave it. What its amplitudes differ by from the exact ones is what
-the contacts err, averages, one-sided differences and all; no constant is fitted.
+from its ends: the equations of its rows, and of a further row on each side, are a linear system for
+its fields and for the waves that leave it. The difference of its amplitudes from the exact is the
+contacts' error, including averages and one-sided differences; no constant is fitted.
 
 Under a free surface X = Z = 0; U and W on it are told besides. W is read there as a run does: from
 rows below, and from the slope r k U, r = c13 / c33, that Z = 0 prescribes.
 
-Fluids have X = 0 and no S wave. SH waves, and the pressure of constant density, are those of a
+Fluids have X = 0 and no S wave. SH waves, and the pressure of constant density, equal waves of a
 fluid: `rho v_tt = (mu v_x)_x + (mu v_z)_z` is the equation of the pressure v in a fluid of density
 1 / mu and bulk modulus 1 / rho.
 """
@@ -52,7 +52,7 @@ class ContactStack:
         media: of the layers and half-spaces; a fluid has vs = 0.
         depths: of the contacts.
         top: depth of a free surface in m, not positive; None where the first medium has no end.
-        rigid: whether W vanishes on that surface, instead of X and Z: the free one of SH waves.
+        rigid: whether W vanishes on that surface, instead of X and Z: the free surface of SH waves.
     """
 
     media: tuple[Rock, ...]
@@ -127,11 +127,11 @@ class _Wave:
 def exact(stack: ContactStack, s: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Return the amplitudes (wave, leaving, entering) that leave a stack for unit ones that enter.
 
-    Those above come first, P before S. Of a stack under a free surface there are those below only,
-    and after them U and W on the surface.
+    Those above come first, P before S. Of a stack under a free surface there are only the waves
+    below, and after them U and W on the surface.
 
     Args:
-        stack: the media; amplitudes are those at the outer contacts.
+        stack: the media; amplitudes refer to the outer contacts.
         s: (wave) 1/s.
         k: (wave) wavenumbers along x in 1/m.
     """
@@ -166,7 +166,7 @@ def exact(stack: ContactStack, s: np.ndarray, k: np.ndarray) -> np.ndarray:
 def _jump(
     stack: ContactStack, edge: tuple[float, int, int], wave: _Wave, s: np.ndarray, k: np.ndarray
 ) -> np.ndarray:
-    """Return what a wave adds to the jumps (wave, conditions, kinds) at a contact or a surface."""
+    """Return a wave's jumps (wave, conditions, kinds) at a contact or a surface."""
     z, above, below = edge
     beside = [stack.media[n] for n in (above, below) if n < len(stack.media)]
     sheared = sum(rock.vs > 0.0 for rock in beside)
@@ -180,15 +180,15 @@ def _jump(
     return sign * wave.at(stack, z, s, k)[:, kept]
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # of what NaN stands for
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # amplitudes that NaN replaces
 def on_grid(
     stack: ContactStack, rows: DiscreteStack, first: np.ndarray, s: np.ndarray, k: np.ndarray,
     reading: tuple[np.ndarray, float] = (np.ones(1), 0.0),
 ) -> np.ndarray:  # fmt: skip
     """Return what `exact` does, of waves on the grid.
 
-    NaN stands for waves that die out on their way to the contacts but for the rounding of their
-    beginnings, and for those so steep that no wave on the grid is like them.
+    NaN stands for waves that decay below rounding on their way to the contacts, and for waves so
+    steep that the grid has no such wave.
 
     Args:
         stack: the media.
@@ -258,7 +258,7 @@ def _waves(
 def _exponents(first: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return q per row for which the differences make of exp(q z) a slope, 2 sum c_m sinh.
 
-    And where there is one: of steep slopes there is none, for which the slope itself stands.
+    For steep slopes, where there is none, the slope itself is taken.
     """
     q = slope.astype(complex)
     for _ in range(_NEWTON):
@@ -284,7 +284,7 @@ def _exponents(first: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, np.nda
 def _equations(
     rows: DiscreteStack, free: bool, s: np.ndarray, k: np.ndarray, kept: np.ndarray
 ) -> np.ndarray:
-    """Return those kept (n) of the equations of U and W (wave, n, rows), node rows first."""
+    """Return the kept (n) equations of U and W (wave, n, rows), node rows first."""
     up = rows.up / rows.spacing
     down = rows.down / rows.spacing
     c11 = rows.c11.copy()

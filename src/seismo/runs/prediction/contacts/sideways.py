@@ -1,16 +1,15 @@
 """The error that contacts leave in the traces of an earth that varies sideways, by measured laws.
 
-Contacts that dip or bend have averages over boxes, which are right to first order only; where
-fluid meets solid, a staircase of cells. What a wave that crosses one errs by follows from how
-unlike neighbouring nodes are, and from the points in the wavelength of the slower one of them: at
-dips of 5 to 85 degrees and 5 to 14 points in the shortest wavelength the laws are met within a
-factor of three (at 45 degrees the lattice is as fine again, and fluid on solid errs by up to ten
-times less).
+Contacts that dip or bend have averages over boxes, which are right to first order only; where fluid
+meets solid, a staircase of cells. The error of a wave across a contact follows from the contrast of
+neighbouring nodes, and from the points in the wavelength of the slower medium: at dips of 5 to 85
+degrees and 5 to 14 points in the shortest wavelength the laws are met within a factor of three (at
+45 degrees the lattice is as fine again, and fluid on solid errs by up to ten times less).
 
-A trace errs by what parts of contacts scatter to its receiver, over what comes straight. Parts no
-larger than a wavelength / (2 pi) scatter coherently, others are unrelated, so that an error e of
-the law leaves, in n dimensions, with the distances r_s of the source, r_r of the receiver and r of
-the one from the other::
+The error of a trace is the scattering of parts of contacts to its receiver, over the direct wave.
+Parts no larger than a wavelength / (2 pi) scatter coherently, others are unrelated, so that an
+error e of the law leaves, in n dimensions, with the distances r_s of the source, r_r of the
+receiver and r between them::
 
     error^2 = 1 / pi  integral  e^2 (r / (2 r_s r_r))^(n - 1)  dS
 
@@ -150,7 +149,7 @@ def _everywhere(grid: Grid) -> np.ndarray:
 
 
 def _faces(discretization: Discretization) -> Faces:
-    """Return the faces between nodes that are unlike, those of each part by its volume."""
+    """Return the faces between unlike nodes, of each part in proportion to its volume."""
     bodies = bodies_of(discretization)
     boxes = [body.box for body in bodies]
     nodes = ALL_NODES // (len(boxes) + 1)
@@ -161,13 +160,13 @@ def _faces(discretization: Discretization) -> Faces:
         filled = min(1.0, thickness / max(discretization.waves.spacing))
         face_sets.append(faces._replace(contrasts=filled * faces.contrasts))
     every = joined(face_sets)
-    some = thinned(np.arange(every.areas.size), _MOST_FACES)
-    areas = every.areas[some] * every.areas.size / max(some.size, 1)
-    return Faces(every.contrasts[:, some], every.positions[some], areas)
+    chosen = thinned(np.arange(every.areas.size), _MOST_FACES)
+    areas = every.areas[chosen] * every.areas.size / max(chosen.size, 1)
+    return Faces(every.contrasts[:, chosen], every.positions[chosen], areas)
 
 
 def joined(faces: Sequence[Faces]) -> Faces:
-    """Return all faces of some sets."""
+    """Return all faces of the sets."""
     return Faces(
         np.concatenate([each.contrasts for each in faces], axis=1),
         np.concatenate([each.positions for each in faces]),
@@ -181,7 +180,7 @@ def _faces_of(
     least: tuple[int, int],
     without: Sequence[NodeBox] = (),
 ) -> Faces:
-    """Return the faces of a box of nodes, but for those between two in other boxes.
+    """Return the faces of a box of nodes, except faces inside other boxes.
 
     Args:
         discretization: of the run.
@@ -198,7 +197,7 @@ def _faces_of(
         if key not in media:
             media[key] = sampled(discretization, index)
         signed = contrasts_along(axis, media[key], ~within(index, without))
-        sudden = np.stack([_sudden(one, "zyx".index(axis)) for one in signed])
+        sudden = np.stack([_sudden(contrast, "zyx".index(axis)) for contrast in signed])
         z, y, x = np.nonzero(sudden.any(axis=0))
         nodes = {a: index[a][n] + 0.5 * (a == axis) for a, n in (("x", x), ("y", y), ("z", z))
                  if a in index}  # fmt: skip
@@ -213,7 +212,7 @@ def _faces_of(
 
 
 def _sudden(signed: np.ndarray, along: int) -> np.ndarray:
-    """Return of contrasts from node to node what those before and after do not have as well."""
+    """Return the part of node-to-node contrasts that their neighbours do not share."""
     last = signed.shape[along] - 1
     if last < 1:
         return np.abs(signed)
@@ -266,7 +265,7 @@ def _about(
 
 
 def lattice(box: NodeBox, axis: str, between: int, lines: int, nodes: int) -> dict[str, np.ndarray]:
-    """Return indices by axis: all nodes along one, so many as there are lines along others."""
+    """Return indices by axis: all nodes along the axis, a number of lines along others."""
     length = box[axis][1] - box[axis][0] + 1
     lines = max(lines, int((nodes / length) ** (1.0 / (len(box) - 1))))
     return {
@@ -299,9 +298,9 @@ def media_at(
 
 
 def contrasts_along(axis: str, media: SampledMedia, counted: np.ndarray) -> np.ndarray:
-    """Return the contrasts (3, z, y, x) of neighbours along one axis, that laws have.
+    """Return the contrasts (3, z, y, x) of neighbours along an axis, as used in laws.
 
-    They are positive where what follows is stiffer. Neighbours count where one of them is
+    They are positive where the next node is stiffer. Neighbours count where one of them is
     `counted` (z, y, x).
     """
     along = "zyx".index(axis)
@@ -333,7 +332,7 @@ def contrasts_along(axis: str, media: SampledMedia, counted: np.ndarray) -> np.n
 
 
 def within(index: Mapping[str, np.ndarray], boxes: Sequence[NodeBox]) -> np.ndarray:
-    """Return which nodes (z, y, x) of a lattice lie in any of some boxes."""
+    """Return which nodes (z, y, x) of a lattice lie in any box."""
     within = np.zeros(tuple(len(index.get(a, (0,))) for a in "zyx"), bool)
     for box in boxes:
         inside = [

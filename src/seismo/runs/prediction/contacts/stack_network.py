@@ -1,7 +1,7 @@
-"""Waves between stacks of contacts: what a source sends into each, and what reaches a depth.
+"""Waves between stacks of contacts: waves that a source sends into each, and that reach a depth.
 
-Each stack of a layered earth scatters what enters it by its matrix (`scattering`); layers carry
-what leaves one to the next, with exp(-a h) over a thickness h at the vertical slope a of a wave.
+Each stack of a layered earth scatters incoming waves by its matrix (`scattering`); layers carry
+outgoing waves to the next, with exp(-a h) over a thickness h at the vertical slope a of a wave.
 
 In the vertical plane of a wave a force and a moment are sums of five unit sources (Aki & Richards
 2002, section 9.1), of forces along x and z, and of Mxx, Mxz and Mzz: amplitudes P and S of the
@@ -43,7 +43,7 @@ class RadiatingSource:
     slowness: float | None = None
 
     def amplitudes(self, rock: Rock, s: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what goes up and down (wave, kinds, column) in the layer of the source.
+        """Return up- and down-going amplitudes (wave, kinds, column) in the layer of the source.
 
         Args:
             rock: of the layer.
@@ -94,7 +94,7 @@ class LayerSection:
         return [self.stacks[0].media[0], *(stack.media[-1] for stack in self.stacks)]
 
     def layer_at(self, z: float) -> int:
-        """Return which layer holds a depth; of one within a stack, that below it."""
+        """Return which layer holds a depth; for a depth within a stack, the layer below it."""
         return int(np.searchsorted(self.tops, z, "right"))
 
     def clear(self, z: float, layer: int) -> float:
@@ -110,7 +110,7 @@ class LayerSection:
 
 @dataclass(frozen=True)
 class StackNetwork:
-    """The stacks of a section at some wavenumbers, linked by the layers between them.
+    """The stacks of a section at given wavenumbers, linked by the layers between them.
 
     Attributes:
         section: the stacks.
@@ -136,7 +136,7 @@ class StackNetwork:
     def motion(
         self, matrices: list[np.ndarray], source: RadiatingSource, depths: np.ndarray
     ) -> np.ndarray:
-        """Return fields (depth, wave, 6, column) of a source, with some matrices of the stacks.
+        """Return fields (depth, wave, 6, column) of a source, with given matrices of the stacks.
 
         They are U, W, P, and strains exx, ezz and exz without their factors -1 and i. P is the sum
         of the amplitudes of P waves, to which pressure is proportional; 0 on a free surface among
@@ -146,7 +146,7 @@ class StackNetwork:
         home = section.layer_at(source.depth)
         z = max(source.depth, section.bottoms[home - 1]) if home else source.depth
         up, down = source.amplitudes(section.layers[home], self.s, self.k)
-        alone = []  # what the source itself sends into each stack, from above and from below
+        alone = []  # waves from the source itself into each stack, from above and from below
         for n, (top, bottom) in enumerate(zip(section.tops, section.bottoms, strict=True)):
             sent = [
                 np.zeros((len(self.k), self.kinds(m), up.shape[2]), complex) for m in (n, n + 1)
@@ -205,7 +205,7 @@ class StackNetwork:
         return falling, rising
 
     def _entering(self, matrices: list[np.ndarray], alone: list[np.ndarray]) -> list[np.ndarray]:
-        """Return all that enters each stack (wave, kinds, column): what they send each other, too.
+        """Return all waves into each stack (wave, kinds, column), including from each other.
 
         Stacks meet their neighbours only, so that these are eliminated from the top down.
         """
@@ -229,7 +229,7 @@ class StackNetwork:
         return offsets
 
     def _links(self, matrices: list[np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return what enters stack n + 1 of what enters stack n, and the other way round.
+        """Return waves into stack n + 1 from waves into stack n, and the reverse.
 
         Both are (wave, kinds, kinds); the last stack has none below it.
         """

@@ -1,6 +1,6 @@
 """Contacts of an earth that varies with depth only, and the rows of the grid about them.
 
-Contacts whose rows have to do with each other, or with those of a free surface, make one stack
+Contacts whose rows interact, or interact with a free surface's, make a stack
 (`seismo.runs.prediction.contacts.scattering`); its rows have the averages, the one-sided
 differences and the densities that the run has there.
 """
@@ -74,7 +74,7 @@ def _stack(discretization: Discretization, depths: list[float], top: float | Non
 
 
 def in_layers(discretization: Discretization) -> bool:
-    """Whether the earth varies with depth only, and what its waves do there is evaluated.
+    """Whether the earth varies with depth only, and its waves are evaluated.
 
     It is not where the equation does not declare that, nor for SH waves beside a fluid.
     """
@@ -88,7 +88,7 @@ def in_layers(discretization: Discretization) -> bool:
 
 
 def layered_waves(discretization: Discretization) -> LayeredWaves:
-    """Return the P-SV waves that those of an equation are, where it has `stacks`."""
+    """Return the P-SV waves equivalent to an equation's, where it has `stacks`."""
     return discretization.scenario.equation.waves_in_layers
 
 
@@ -102,7 +102,7 @@ def rows_about(discretization: Discretization, stack: ContactStack, depth: float
     """
     grid = discretization.grid
     terms = len(discretization.stencil.first)
-    reach = 5 * terms // 2  # rows of one medium within the window and beyond it
+    reach = 5 * terms // 2  # rows of a single medium within the window and beyond it
     closed: list[Any] = [c for c in discretization.slips.corrected if c.closed]
     contact_index = float(grid.index("z", np.array([depth]))[0])
     spacing = grid.edge("z", contact_index)  # rows that grow are taken to be as tall as there
@@ -128,7 +128,7 @@ def rows_about(discretization: Discretization, stack: ContactStack, depth: float
 def _differences(
     discretization: Discretization, first: int, count: int, contacts: list[Any], free: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return G and D of `count` node rows (spacing 1), one-sided where those of the run are."""
+    """Return G and D of `count` node rows (spacing 1), one-sided where the run's are."""
     c = discretization.stencil.first
     up, down = closed_operators(c, count - 1, count, discretization.closure if free else None)
     for contact in contacts:

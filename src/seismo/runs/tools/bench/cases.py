@@ -127,7 +127,7 @@ CASES: dict[str, Case] = {
 
 
 # Rock that attenuates or is anisotropic, on CPUs: run where they are named, beside peers, which
-# have one mechanism (Devito) or any number.
+# have a single mechanism (Devito) or any number.
 ROCK_CASES: dict[str, Case] = {
     case.name: case
     for case in (

@@ -1,9 +1,9 @@
 """Find the layouts of threads that are fastest on a card, and keep them for its runs.
 
-The table that seismo brings was measured on one kind of card. Here each of its entries in turn, but
-entries for memory variables, is replaced by others, and a case of the benchmark takes steps with
-each. A faster layout stays, if it is so again beside the known layout. Whole steps count: kernels
-run side by side, and the fastest alone need not be so there.
+The table that seismo brings was measured on a single kind of card. Here each of its entries in
+turn, but entries for memory variables, is replaced by others, and a case of the benchmark takes
+steps with each. A faster layout stays, if it is so again beside the known layout. Whole steps
+count: kernels run side by side, and the fastest alone need not be so there.
 
 A kernel takes seconds to compile, and less than a second to time. A kernel depends on a single
 entry: kernels of all layouts of a case are compiled side by side before the first is timed.
