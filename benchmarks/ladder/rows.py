@@ -144,7 +144,7 @@ ROWS = (
         ("backends/gpu/launches.py:Messages", "backends/communicator.py:join"),
         CARDS, ("several", "processes")),
     Row(20, "C", "Know the topology: PCIe, NVLink, memory.",
-        "cards that do not see one another's memory are found, and served through the host's",
+        "cards without access to each other's memory are found, and served through the host's",
         ("backends/device_threads.py:ThreadCommunicator.peers",
         "backends/select.py:report"), CARDS, ("several", "host")),
     Row(21, "D", "Make CPU code parallel by decorator.",

@@ -61,7 +61,7 @@ def _small(rows: Rows) -> Worth:
 def _exchanged(rows: Rows) -> Worth:
     found = next((row for row in rows if row.get("case") == "exchange"), None)
     if not found or "seconds" not in found:
-        raise NotHereError("needs two GPUs that see one another's memory (scaling.py, exchange)")
+        raise NotHereError("needs two GPUs that share memory (scaling.py, exchange)")
     ways = {
         "pageable": "by hand, through the host", "synchronous": "peer copies, one by one",
         "stores": "kernels store into the peer's memory", "copies": "peer copies, both at once",

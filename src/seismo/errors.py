@@ -1,6 +1,6 @@
 """The exceptions a user can meet, each with the exit code of the command line.
 
-Every message is one line that names the key (with its line where there is one), the value, the
+Every message is a line that names the key (with its line, if any), the value, the
 limit and the remedy, for example::
 
     time.step (scenario.yaml:12:9): 2.0 ms exceeds the stability limit 1.24 ms; leave it out
@@ -38,7 +38,7 @@ class PlacedMessage(str):
         return message
 
     def __getnewargs__(self) -> tuple[str, KeyPath, tuple[int, int] | None]:  # type: ignore[override]
-        """Return what copies are made of: errors go from process to process."""
+        """Return the arguments of copies: errors go from process to process."""
         return str(self), self.key, self.line_column
 
 
@@ -46,19 +46,19 @@ class SeismoError(Exception):
     """Base of everything seismo raises on purpose."""
 
     exit_code = 70
-    tells_how_to_resume = False  # whether the message ends with what to go on with
+    tells_how_to_resume = False  # whether the message ends with the command to go on with
 
     def _render_traceback_(self) -> list[str]:
-        """Return what IPython and Jupyter show: the message, one line a mistake."""
+        """Return the text for IPython and Jupyter: the message, a line a mistake."""
         return f"{type(self).__name__}: {self}".split("\n")
 
 
 class ScenarioError(SeismoError):
-    """The scenario cannot be run as written; holds every mistake found, one line each.
+    """The scenario cannot be run as written; holds every mistake, a line each.
 
     Attributes:
-        messages: one for each mistake.
-        read: what was read of a faulty scenario, its mistakes and its folder; None elsewhere.
+        messages: of the mistakes.
+        read: data of a faulty scenario, its mistakes and its folder; None elsewhere.
     """
 
     exit_code = 2
@@ -71,7 +71,7 @@ class ScenarioError(SeismoError):
 
     @staticmethod
     def of(errors: Iterable[ScenarioError]) -> ScenarioError:
-        """Return one error with the messages of several, each once."""
+        """Return an error with the messages of several, each once."""
         return ScenarioError(*dict.fromkeys(text for error in errors for text in error.messages))
 
 
@@ -83,10 +83,10 @@ class ModelError(ScenarioError):
     """A file that the scenario names, or a part of its earth model, is missing or malformed.
 
     Attributes:
-        problem: what is wrong, without the key.
+        problem: the fault, without the key.
         key: the keys of the scenario that lead to it, such as ("model", 0, "vp", "path"); empty
             where it has none.
-        others: what else is wrong with the model.
+        others: further errors of the model.
     """
 
     others: tuple[ModelError, ...] = ()
@@ -105,12 +105,12 @@ class ModelError(ScenarioError):
 
 
 def printable(text: object) -> str:
-    """Return a text from outside for a message: what could steer a terminal becomes '?'."""
+    """Return a text from outside for a message: unprintable characters become '?'."""
     return "".join(char if char.isprintable() else "?" for char in str(text))
 
 
 def gathered(steps: Iterable[Callable[[], Result]]) -> list[Result]:
-    """Return what steps give that do not need one another.
+    """Return the results of independent steps.
 
     Raises:
         ScenarioError: with the mistakes of all of them.
@@ -129,7 +129,9 @@ def gathered(steps: Iterable[Callable[[], Result]]) -> list[Result]:
         raise first
     model_errors = [error for error in other_errors if isinstance(error, ModelError)]
     if isinstance(first, ModelError) and len(model_errors) == len(other_errors):
-        first.others += tuple(one for error in model_errors for one in (error, *error.others))
+        first.others += tuple(
+            member_error for error in model_errors for member_error in (error, *error.others)
+        )
         raise first
     raise ScenarioError.of(errors)
 
@@ -167,7 +169,7 @@ class DiskSpaceError(StorageError):
     """The disk is so full that a run has to stop, while all can be kept."""
 
     def __init__(self, message: str, tells_how_to_resume: bool = False) -> None:
-        """Describe what is left, and where a checkpoint was stored, how to go on."""
+        """Take the message, and whether it tells how to resume."""
         super().__init__(message)
         self.tells_how_to_resume = tells_how_to_resume
 

@@ -107,7 +107,7 @@ def test_halos_wait_for_no_other_halo(least, waits, tmp_path, monkeypatch):
 
 
 class NoPeerAccessBackend(ThreadBackend):
-    """Ranks that do not see one another's memory."""
+    """Ranks without access to each other's memory."""
 
     peers = False
 
@@ -201,7 +201,7 @@ def volume(spread: str, parts="auto", **sections) -> dict:
 def test_a_whole_run_gives_the_file_of_one(
     tmp_path, alone, monkeypatch, count, spread, parts, grids, peers
 ):
-    """Traces, snapshots and maps of a survey, whether or not ranks see one another's memory."""
+    """Traces, snapshots and maps of a survey, with and without shared memory of ranks."""
     on_team(monkeypatch, count)
     monkeypatch.setattr(ThreadBackend, "peers", peers)
     notes = []

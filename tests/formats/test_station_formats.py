@@ -80,7 +80,7 @@ def test_channels_of_station_xml_are_the_receivers_of_the_same_table(tmp_path):
         RUS=[channel("BHZ", "", 34.0, -117.99, 5.0)],
     )
     found, scenario = group_of(tmp_path, text)
-    assert any("the elevation is passed over" in line for line in make_plan(scenario).warnings)
+    assert any("the elevation is ignored" in line for line in make_plan(scenario).warnings)
     table = same_table(
         tmp_path, "CI,PAS,00,-118.02,34.02,0\nCI,PAS,10,-118.02,34.02,100\nCI,RUS,,-117.99,34,5\n"
     )
@@ -118,7 +118,7 @@ def test_text_of_fdsn_web_services_is_read_as_it_comes(tmp_path):
         assert found.coordinates.tolist() == table.coordinates.tolist()
         assert found.sites == ("Pasadena, CA", "Rush")
         assert found.elevations_m[0] == 314.0
-        assert any("the column Elevation is passed over" in w for w in make_plan(scenario).warnings)
+        assert any("the column Elevation is ignored" in w for w in make_plan(scenario).warnings)
     found, _ = group_of(tmp_path, CHANNELS)
     assert found.codes == ("CI.PAS.00", "CI.PAS")
     assert found.coordinates[:, 2].tolist() == [0.0, 100.0]
@@ -176,7 +176,7 @@ def test_stations_of_specfem3d_are_those_of_the_same_table(tmp_path):
     assert found.codes == table.codes
     assert found.coordinates.tolist() == table.coordinates.tolist()
     (tmp_path / "list").write_text(text)
-    assert any("the elevation is passed over" in line for line in make_plan(scenario).warnings)
+    assert any("the elevation is ignored" in line for line in make_plan(scenario).warnings)
 
 
 def test_cartesian_stations_of_specfem3d_are_y_then_x(tmp_path):

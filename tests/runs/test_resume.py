@@ -724,7 +724,7 @@ def test_signals_to_the_command_line(tmp_path, wanted, command_line):
     *_, said = run.stderr
     assert run.wait() == 85
     run.stderr.close()
-    assert "asked to by SIGTERM; go on with: seismo resume " in said
+    assert "on SIGTERM; go on with: seismo resume " in said
     code, out, err = command_line("resume", tmp_path / "x.h5.run")
     assert code == 0, err
     assert out.splitlines()[-1].endswith("x.h5")
@@ -751,7 +751,7 @@ cli.main(sys.argv[1:])
         (
             signal.SIGTERM,
             85,
-            "stopped before the first step, asked to by SIGTERM; go on with",
+            "stopped before the first step, on SIGTERM; go on with",
             True,
         ),
         (signal.SIGINT, 130, "interrupted", False),

@@ -84,7 +84,7 @@ def test_a_job_survives_signals_and_preemption(tmp_path):
     # As before the end of its time: SLURM tells the batch script, and no one else.
     wait_for(lambda: lines("  step ") > 2, log)
     command("scancel", "--batch", "--signal=USR1", job, folder=tmp_path)
-    wait_for(lambda: lines("asked to by SIGTERM") == 1, log)
+    wait_for(lambda: lines("on SIGTERM") == 1, log)
     wait_for(lambda: goes_on(1), log)
     hurried.clear()
     # As when a job of more weight takes the place.
@@ -92,7 +92,7 @@ def test_a_job_survives_signals_and_preemption(tmp_path):
     wait_for(lambda: lines("  step ") > seen, log)
     urgent = ("sbatch", "--parsable", "-p", "high", "--nodelist=n1", "-o/dev/null")
     other = command(*urgent, "--wrap", "sleep 1", folder=tmp_path)
-    wait_for(lambda: lines("asked to by SIGTERM") == 2, log)
+    wait_for(lambda: lines("on SIGTERM") == 2, log)
     wait_for(lambda: state(other, tmp_path) == "COMPLETED", log)
     wait_for(lambda: goes_on(2), log)
     wait_for(lambda: state(job, tmp_path) == "COMPLETED", log)

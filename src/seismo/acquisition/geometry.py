@@ -172,7 +172,7 @@ def _stations(locate: Locator, group: StationReceivers, number: int) -> Placed:
 
 
 def _listed(locate: Locator, number: int, read: Callable[[], StationList]) -> StationList:
-    """Read a list of places; the mistake in it is told with the scenario's key."""
+    """Read a list of places; errors name the scenario's key."""
     key = ("receivers", number)
     try:
         return read()

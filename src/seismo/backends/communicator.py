@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from seismo.backends.base import Backend
 
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")  # as Open MPI, and MPICH and its kin, tell them
-_FAILURE_GRACE = 1.0  # s in which all ranks have come, if something befell all
+_FAILURE_GRACE = 1.0  # s in which all ranks have arrived, if all fail
 _FINALIZE_LIMIT = 2.0  # s that leaving MPI may take
 _EXIT_PAUSE = 0.1  # s for the others to leave: at the first that ends badly a launcher ends all
 _READ_LIMIT = 2.0  # s that a launcher may take to read a rank's message before it aborts

@@ -25,7 +25,7 @@ T = TypeVar("T")
 D = TypeVar("D")
 
 
-_THROUGH_HOST = "these GPUs do not all see one another's memory: halos go through the host's"
+_THROUGH_HOST = "these GPUs cannot all access each other's memory: halos go through the host's"
 
 GRACE = 1.0  # s in which the others may end once the first has failed: they may be far from it
 

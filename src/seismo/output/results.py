@@ -107,7 +107,7 @@ class Results(RunResults):
         return f"<pre>{escape(self.info())}</pre>"
 
     def info(self) -> str:
-        """Describe the file in plain text: what, when, by which version, grid, steps, peaks."""
+        """Describe the file in plain text: content, date, version, grid, steps, peaks."""
         from seismo.output.report import report
 
         return report(self)

@@ -65,7 +65,7 @@ class Signals:
             signal.signal(number, handler)
         if kind is _StopNow:
             raise StoppedError(
-                "stopped before the first step, asked to by SIGTERM; go on with the same command"
+                "stopped before the first step, on SIGTERM; go on with the same command"
             ) from None
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
@@ -78,7 +78,7 @@ class Signals:
 
 
 SPARE = 60.0  # s before the machine is taken away, or a tenth of the time there is
-SLOW_DISK = 2e8  # bytes a second, to reckon with before there is a number
+SLOW_DISK = 2e8  # bytes a second, assumed before a measurement
 _SLACK = 1.5  # of the longest that a checkpoint took
 _LEFT = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)\Z")  # [[days-]hours:]minutes:seconds
 
@@ -123,7 +123,7 @@ class StopRequest:
     def reason(self) -> str:
         """Why the run has to stop now; nothing where it may go on."""
         if self.signals.stop:
-            return "asked to by SIGTERM"
+            return "on SIGTERM"
         remaining = math.inf if self._end is None else self._end - time.time()
         if remaining < _SLACK * (self._slowest or self._expected) + self._spare:
             return f"{max(0.0, remaining):.0f} s before its time is up"

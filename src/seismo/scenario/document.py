@@ -473,7 +473,7 @@ def filled(
     """
     from seismo.scenario.mistakes import continuation
 
-    # A key that nobody knows may have been meant to move the grid, or to be one of its sections.
+    # An unknown key may have been meant to move the grid, or to be a section of it.
     enigmas = [m for m in mistakes if m.is_unknown and not m.suggestion.meant]
     if any(len(m.path) == 1 or m.path[0] in continuation.BASIC for m in enigmas):
         return None

@@ -135,7 +135,7 @@ OTHERS = {  # by suffix: other kinds of files, and how NumPy gets at the values
 
 
 def format_of(file: Any) -> str:
-    """Return the format of a gridded file: as it is given, or told by the suffix."""
+    """Return the format of a gridded file: as given, or by the suffix."""
     return file.format or FORMATS.get(PurePath(file.path).suffix.lower(), "raw")
 
 
@@ -321,7 +321,7 @@ def missing_volumes(model: Any, base: Path) -> Iterator[Mistake]:
 
 
 def volume_format(section: Any) -> str:
-    """Return the format of a volume: as it is given, or told by the suffix, "" if by neither."""
+    """Return the format of a volume: as given, or by the suffix, "" if unknown."""
     return section.format or VOLUMES.get(PurePath(section.path).suffix.lower(), "")
 
 

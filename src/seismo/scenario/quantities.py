@@ -468,7 +468,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,6
 
 
 def by_type() -> Discriminator:
-    """Return the discriminator of a union whose branches are told apart by their ``type``."""
+    """Return the discriminator of a union whose branches differ in their ``type``."""
 
     def branch(value: Any) -> str | None:
         name = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
@@ -478,7 +478,7 @@ def by_type() -> Discriminator:
 
 
 def by_keys(choose: Callable[[frozenset[str]], str]) -> Discriminator:
-    """Return the discriminator of a union whose branches are told apart by their keys."""
+    """Return the discriminator of a union whose branches differ in their keys."""
 
     def branch(value: Any) -> str:
         keys = value if isinstance(value, dict) else getattr(type(value), "model_fields", {})

@@ -97,7 +97,7 @@ def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> 
     slopes = bool(facts.entries)
     name = scenario.equation.name
     physics = physics_for(name, grid.dimensions, relaxation or scenario.options, slopes)
-    # Earth, sources, receivers and output: mistakes in all are told together.
+    # Earth, sources, receivers and output: mistakes in all are reported together.
     placed = Geometry(run, region, ground)
     steps: list[Callable[[], Any]] = [
         partial(read_earth, scenario, level.live, physics, relaxation, ground, region),

@@ -557,7 +557,7 @@ def test_a_run_goes_on_on_the_card(tmp_path, on_the_card):
         signals.stop = progress.phase == "step"
 
     wanted = seismo.run(SCENARIO, tmp_path / "wanted.h5")
-    with pytest.raises(StoppedError, match=r"stopped after step \d+ of \d+, asked to by SIGTERM"):
+    with pytest.raises(StoppedError, match=r"stopped after step \d+ of \d+, on SIGTERM"):
         seismo.run(SCENARIO, tmp_path / "x.h5", stop, signals=signals)
     found = seismo.run(SCENARIO, tmp_path / "x.h5", resume=True)
     for read in (

@@ -171,7 +171,7 @@ def test_a_case_that_the_card_cannot_hold_is_passed_over(small, monkeypatch):
     (event,) = tuning.tune(CompilingCard((9, 0)), shapes, [("elastic", "xyz", 4)])
     assert shapes == H200
     assert re.fullmatch(
-        r"elastic 3-D order 4: passed over: the run needs \d+ MB of memory on a compiler, "
+        r"elastic 3-D order 4: skipped: the run needs \d+ MB of memory on a compiler, "
         r"1.05 MB are free there",
         str(event),
     )
@@ -230,7 +230,7 @@ def test_what_a_card_cannot_take_is_passed_over(small):
     failed = [event for event in events if isinstance(event, tuning.Failed)]
     assert [event.shape for event in failed] == [s for s in tuning.candidates(key) if refused(s)]
     assert str(failed[0]) == (
-        "xyz second inner 4: 32 x 8 x 1 threads, 2 blocks, 16 planes: passed over: "
+        "xyz second inner 4: 32 x 8 x 1 threads, 2 blocks, 16 planes: skipped: "
         "RuntimeError: CUDA_ERROR_INVALID_PTX: too many registers"
     )
     tuned = [event.key for event in events if isinstance(event, tuning.Tuned)]

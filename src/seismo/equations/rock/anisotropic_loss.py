@@ -34,7 +34,7 @@ from seismo.equations.framework.parameters import CONSTANTS
 from seismo.equations.rock import elastic_constants, plane_waves
 from seismo.equations.rock.relaxation import SHEAR_PART, Relaxation
 
-STIFFER = 1e-5  # relative change of moduli by which losses are told
+STIFFER = 1e-5  # relative change of moduli that shows losses
 SHEAR_SHARE = "shear_share"  # name by which its extremes are known (`Physics.derived`)
 _DIRECTIONS = 19  # over a quarter of a circle
 _EVERY = 10  # of the directions in space, or in a plane, at which rocks of constants are asked

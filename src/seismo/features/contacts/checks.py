@@ -61,7 +61,7 @@ _MOMENTS = 0.35
 _FEW = 2.25
 _POWER = 1.5
 _REACH = 2.0  # cells beyond the layer
-_LEAST = 0.02  # error that is told
+_LEAST = 0.02  # least error that is reported
 _LEAST_CELLS = 0.1  # of a layer: nearer contacts are that of the fluid
 
 

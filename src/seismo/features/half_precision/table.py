@@ -16,7 +16,7 @@ bits, rounded up or down at random (`seismo.backends.row_kernels`).
 Beside the strongest source velocities, or pressures where there are none, are brought near
 2^`_PEAK`, as they are estimated, within a factor of ten; stresses are rho c times as large. That
 leaves room for as much again, and far away six decades with all bits. One scale serves all sources
-of a run; what some of them send beside others is told by `seismo.features.loss.mechanisms`.
+of a run; for sources of unlike strength see `seismo.features.loss.mechanisms`.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ from seismo.solver.discretization import Discretization
 
 _QUALITIES = np.array([1.0, 1.5, 2.5, 5.0, 20.0])  # over the least, at which the fit is tried
 _TRIED = 24  # points along an axis at which quality factors by direction are compared
-_ALIKE = 1e-3  # differences by direction that are not told
-_UNCHANGED = 5e-4  # of phase velocities, which are not told
+_ALIKE = 1e-3  # differences by direction that are not reported
+_UNCHANGED = 5e-4  # of phase velocities, which are not reported
 _LOOSE = 0.05  # errors of 1/Q that are warned of
 _STEPPED = 0.3  # of the sampling frequency: with w dt > 2 a leapfrog steps nothing
 _CLOSER = 0.8  # of an error, that is less of it

@@ -291,7 +291,7 @@ def discretize_grids(scenario: Scenario, on_level: OnLevel) -> Discretization | 
     try:
         return _on_both(scenario, on_level)
     except PlaneAboveGroundError as error:
-        # What is wrong with the plane that the ground needs is told as well, as that of it.
+        # Problems of the plane that the ground needs are reported as well.
         try:
             _on_both(at_plane(scenario, error.enough), on_level)
         except ScenarioError as others:

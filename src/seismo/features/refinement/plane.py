@@ -1,7 +1,7 @@
 """The plane of a refined grid: where it may lie, and where `grid.refinement: auto` puts it.
 
 Whatever its closed rows must not meet rules out a range of depths. All that rule out the plane of a
-scenario are told together, with the nearest planes that none of them rules out:
+scenario are reported together, with the nearest possible planes:
 
     z    source      contact     layer at the bottom
     |----(=====)---(=========)-------(============     rows of the coarser grid: | | | | | |

@@ -193,7 +193,7 @@ def midpoint_symbol(weights: np.ndarray, k: np.ndarray) -> np.ndarray:
 def steepest_cells(topography: Topography) -> np.ndarray:
     """Return g, 1 at most, and slopes of cells (n, 2), both rounded towards faster waves.
 
-    Of cells of which others are as low and as steep nothing is told.
+    Cells that others match in height and steepness are left out.
     """
     # Rows at the ground slope most, and are lowest or tallest.
     across = [a for a in topography.grid.axes if a != "z"]

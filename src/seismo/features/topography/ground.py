@@ -90,7 +90,7 @@ def _read_ground(scenario: Scenario) -> Ground:
     try:
         ground = made_ground(scenario, section, projection)
     except ScenarioError as error:
-        # Without the ground nothing has a place: of other files it is told that they are not there.
+        # Without the ground nothing has a place: missing files are reported first.
         raise ScenarioError.of([error, *missing_files(scenario, "topography")]) from None
     refuse_faces(scenario, ground)
     return ground
@@ -175,7 +175,7 @@ def topography_of(scenario: Scenario, grid: Grid) -> Topography | None:
         enough = float(math.ceil(scenario.grid.extent.z + missing))
         raise scenario.mistake("grid", "extent", "z", problem=problem.format(enough))
     topography = Topography(grid, below, min(deepest, wanted))
-    # What does not go with it is told together.
+    # Incompatible keys are reported together.
     gathered(
         (
             partial(refuse_waves, scenario),
@@ -285,7 +285,7 @@ def refuse_faces(scenario: Scenario, ground: Ground) -> None:
 def refuse_planes(scenario: Scenario, topography: Topography) -> None:
     """Raise ScenarioError for planes of output among the rows that follow the ground."""
     errors = []
-    # To a millimetre, as told.
+    # To a millimetre, as reported.
     flat_from = math.ceil(topography.flat_from * 1e3 - 0.5) / 1e3
     flat = f"z: {flat_from:.9g} m or more, where rows are flat, or a section x"
     for key in ("snapshots", "maps"):

@@ -136,7 +136,7 @@ TopographySection = Annotated[
 
 
 def heights_format(section: Any) -> str:
-    """Return the format of a file of heights: as given, or told by the suffix, "" if by neither."""
+    """Return the format of a file of heights: as given, or by the suffix, "" if unknown."""
     return section.format or FORMATS.get(PurePath(section.path).suffix.lower(), "")
 
 

@@ -20,7 +20,7 @@ _TRACE = 240
 _BYTES = {1: 4, 2: 4, 3: 2, 5: 4, 6: 8, 8: 1, 10: 4, 11: 2, 16: 1}  # of a sample, by format
 _FLOATS = {1: "IBM", 5: "IEEE"}
 _FEET = 2
-_LOOKED_AT = 64  # traces by which a wrong number format is told
+_LOOKED_AT = 64  # traces by which a wrong number format is recognised
 _SCALARS = (1, -10, -100, -1000, -10000)  # negative ones divide
 _LARGEST = 2**31 - 1
 

@@ -108,7 +108,7 @@ def abscissa(
         raise ScenarioError(
             f"by {by!r}: use {', '.join([*coordinates, 'distance', 'offset', 'number'])}"
         )
-    # A distance is told in the unit that a line of the same receivers is.
+    # A distance has the unit of a line of the same receivers.
     factor, unit = length_unit(positions, *coordinates.values())
     return positions * factor, f"{words} ({unit})"
 

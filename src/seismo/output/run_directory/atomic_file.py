@@ -280,7 +280,7 @@ def read_sealed(path: Path, most: int = _MOST) -> dict[str, Any]:
         OSError: there is no file, or it is a link.
         ValueError: it is a pipe or a device, longer, or as `unsealed` does.
     """
-    # A pipe opens at once, and is told before it is read.
+    # A pipe opens at once, and is refused before it is read.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)

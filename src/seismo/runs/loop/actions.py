@@ -74,7 +74,7 @@ class RunContext:
         snapshots: takes them.
         pipeline: where results go.
         timer: counts steps and their time.
-        report: told of the progress.
+        report: receives the progress.
         noted: records the spans of actions.
         total: steps of all batches.
     """

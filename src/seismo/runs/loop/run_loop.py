@@ -65,7 +65,7 @@ class Run:
         discretization: of the run.
         memory: its bytes.
         path: the results file.
-        report: told of the progress.
+        report: receives the progress.
         profile: with the backend, and the timeline that spans are noted in.
         ranks: that take part.
         identity: digest that tells this run from others, for the results.

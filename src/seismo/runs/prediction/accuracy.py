@@ -85,13 +85,13 @@ _LONG_WAVES = {"displacement", "strain"}
 _MOST_RAYS = 12
 _MOST_ENDS = 200  # sources, and receivers, between which rays are sought
 _MOST_PLACES = 2000
-_PARTS = 40  # of a cell, in which places are told apart
+_PARTS = 40  # of a cell, as which places differ
 _SAID = 0.5  # of the largest cause: causes named beside it
 # The free surface errs by so much more, times the square of the ground's steepest slope: hills and
 # canyons of 19, 30, 33 and 53 degrees, 4 points per wavelength, 1.4, 2.3, 2.1 and 6 times; at order
 # 4 and 19 degrees 2.7 times.
 _SLOPING = 3.0
-_UNLIKE = 2.0  # times the error of another set of receivers, that is told
+_UNLIKE = 2.0  # times the error of another set of receivers, that is reported
 _DISPERSION = "numerical dispersion"  # in each medium
 # Other causes:
 PLACING = "sources and receivers between grid points"

@@ -191,7 +191,7 @@ def _flat(discretization: Discretization) -> WarningLines:
     for group in discretization.groups:
         if group.elevations:
             yield (
-                f"receivers {group.name}: {group.elevations} is passed over, as {ground}: "
+                f"receivers {group.name}: {group.elevations} is ignored, as {ground}: "
                 "stations lie at their depth, or z"
             )
 

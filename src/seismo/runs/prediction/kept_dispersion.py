@@ -8,7 +8,7 @@ A wave of true spectrum U(f) that has travelled for a time T is, on a grid of ti
 follows from dimensions, wavelet and reflections; the root mean square of a symmetric pulse and its
 Hilbert transform is taken. Measured with Ricker wavelets in 2-D, 6.7 and 3.3 points in the shortest
 wavelength: after 22 and 45 of these PGV errs by 4.2 and 14 %, PGA by 3.3 and 18 %, where 5.5 and 16
-% are told; a snapshot by 16 % of 14 told.
+% are predicted; a snapshot by 16 % of 14.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PERIODS = 8  # of the mean frequency, that the window of a pulse is long
 _SAMPLES = 16  # of the highest frequency's period
 _LONGEST = 400.0  # periods of the highest frequency in the window
 _BISECTIONS = 12
-_PICTURE = 0.1  # error of snapshots from which on it is told
+_PICTURE = 0.1  # least error of snapshots that is reported
 _ROUNDED = 0.97  # so that two digits are short enough
 _SHORTEST = 0.05  # of the time step of a run, down to which a remedy is sought
 

@@ -174,7 +174,7 @@ def conversion_of(model: Sequence[ModelPart], physics: Physics) -> Conversion | 
     conversion = physics.conversion
     if conversion is None or set(conversion.names) != set(physics.needs):
         return conversion
-    # Convert only parameters that the model gives beside those of the waves.
+    # Convert only the model's parameters that the waves do not have.
     needed = given_parameters(model) & set(conversion.takes) - set(conversion.names)
     return conversion if needed else None
 

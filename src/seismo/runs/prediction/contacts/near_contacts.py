@@ -54,7 +54,7 @@ from seismo.solver.sampling.peak_maps import MapReading
 _REACH = 4.5  # cells
 _PER_CELL = 8  # samples
 _JUMP = 0.03  # relative change between neighbours that is a contact
-_LEAST = 0.02  # error that is told
+_LEAST = 0.02  # least error that is reported
 
 
 class _Law(NamedTuple):

@@ -20,8 +20,8 @@ from its ends: the equations of its rows, and of a further row on each side, are
 its fields and for the waves that leave it. The difference of its amplitudes from the exact is the
 contacts' error, including averages and one-sided differences; no constant is fitted.
 
-Under a free surface X = Z = 0; U and W on it are told besides. W is read there as a run does: from
-rows below, and from the slope r k U, r = c13 / c33, that Z = 0 prescribes.
+Under a free surface X = Z = 0; U and W on it are further results. W is read there as a run does:
+from rows below, and from the slope r k U, r = c13 / c33, that Z = 0 prescribes.
 
 Fluids have X = 0 and no S wave. SH waves, and the pressure of constant density, equal waves of a
 fluid: `rho v_tt = (mu v_x)_x + (mu v_z)_z` is the equation of the pressure v in a fluid of density

@@ -152,7 +152,7 @@ class TooLarge:
 
     def __str__(self) -> str:
         """Describe its demand."""
-        return f"{self.case}: passed over: {self.demand}"
+        return f"{self.case}: skipped: {self.demand}"
 
 
 @dataclass(frozen=True)
@@ -189,8 +189,8 @@ class Failed(KernelLayout):
     why: str
 
     def __str__(self) -> str:
-        """Describe that it was passed over."""
-        return f"{super().__str__()}: passed over: {self.why}"
+        """Describe why it was skipped."""
+        return f"{super().__str__()}: skipped: {self.why}"
 
 
 @dataclass(frozen=True)
