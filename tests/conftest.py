@@ -68,7 +68,7 @@ def pytest_collection_finish() -> None:
 def no_remedies(monkeypatch):
     """Seek no grid that keeps to the accuracy: most of what a check takes, for other tests."""
     monkeypatch.setattr(
-        "seismo.runs.prediction.remedy._remedy", lambda discretization, expected: ""
+        "seismo.runs.prediction.assess.remedy_of", lambda discretization, expected: ""
     )
 
 
