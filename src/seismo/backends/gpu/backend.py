@@ -81,19 +81,7 @@ class SweepBinding:
         masked = bool((limits[:, 1] % lanes.width).any())
         shape = layout.fitted(-(-int(np.ptp(limits, axis=1).max()) // lanes.width))
         laid = boxes if whole_boxes is None else whole_boxes
-        marches = bool(operands.reads) and blocks.can_march(self._formula, variant, stretched)
-        slopes = bool(self._formula.marched)
-        multiprocessors = backend.card.multiprocessors
-        shape = blocks.with_planes(shape, marches, laid, lanes.width, multiprocessors, slopes)
-        shape = blocks.together_if_even(shape, every)
-        tile = (
-            shape.tile
-            and shape.planes > 1
-            and blocks.can_have_tile(
-                self._formula, variant, self._tables.strides, stretched, lanes.width
-            )
-        )
-        shape = replace(shape, tile=tile, slab=blocks.slab_of(shape, laid))
+        shape = self._marching(shape, stretched, laid, every, lanes.width)
         constants = SweepConstants(
             self._tables, stretched, variant.weighted, masked, variant.order // 2,
             len(operands.writes), len(operands.reads),
@@ -125,6 +113,31 @@ class SweepBinding:
             kernel, grid, shape.threads, ((table, *memory, *self._addresses), self._operands.all),
             addresses=True, bounds=shape.bounds, writes=(*kept, *operands.writes), call=self._call,
         )  # fmt: skip
+
+    def _marching(
+        self, shape: BlockShape, stretched: str, laid: np.ndarray, every: np.ndarray, width: int
+    ) -> BlockShape:
+        """Return a layout of threads that march along planes, with a tile where they can.
+
+        Args:
+            shape: the layout, fitted to the boxes.
+            stretched: axes along which derivatives pass through layer memory.
+            laid: boxes that give the layout.
+            every: all boxes.
+            width: of a lane.
+        """
+        formula = self._formula
+        marches = bool(self._operands.reads) and blocks.can_march(formula, self._variant, stretched)
+        slopes = bool(formula.marched)
+        multiprocessors = self._backend.card.multiprocessors
+        shape = blocks.with_planes(shape, marches, laid, width, multiprocessors, slopes)
+        shape = blocks.together_if_even(shape, every)
+        tile = (
+            shape.tile
+            and shape.planes > 1
+            and blocks.can_have_tile(formula, self._variant, self._tables.strides, stretched, width)
+        )
+        return replace(shape, tile=tile, slab=blocks.slab_of(shape, laid))
 
     def _single_box(self, shape: BlockShape, boxes: np.ndarray, width: int):
         """One box for all shots: the grid counts its blocks."""
