@@ -25,6 +25,7 @@ from dataclasses import replace
 import numpy as np
 from fit_surface_closure import DATA, key_of, least, rounded, write
 
+from seismo.exact.stack import psv_slopes
 from seismo.features.contacts.contact import Rock
 from seismo.grid.coefficients import Stencil
 from seismo.grid.interpolation import sloped_weights
@@ -46,7 +47,6 @@ from seismo.runs.prediction.contacts.scattering import (
     DiscreteStack,
     exact,
     on_grid,
-    slopes,
 )
 
 ORDER, ACCURACY, POINTS, ROWS = 8, 1, 8.0, CONTACT_ROWS
@@ -81,7 +81,7 @@ class LayerErrors:
         self.exact = np.concatenate([moved[0], moved[1][:, -1:]], 1)
         self.c = Stencil(ORDER).first
         self.rows = self._rows(depth, int(np.ceil(depth)) + 5 * len(self.c) // 2 + 10)
-        coming = np.exp(-slopes(below, self.s, self.k).real * BELOW)
+        coming = np.exp(-psv_slopes(below, self.s, self.k).real * BELOW)
         coming /= coming.max(axis=1, keepdims=True)
         size = np.sqrt((np.abs(self.exact * coming[:, None]) ** 2).sum(2))
         back = np.hypot(size[:, 0], size[:, 1]).clip(min=1.0) / SENT_BACK

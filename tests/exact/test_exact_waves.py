@@ -81,7 +81,7 @@ def test_impossible_incidence_is_refused() -> None:
 def test_rayleigh_speed_of_a_poisson_solid() -> None:
     """vp^2 = 3 vs^2: c^2/vs^2 = 2 - 2/sqrt(3) (Lord Rayleigh 1885)."""
     medium = Medium(1000 * np.sqrt(3), 1000.0, 2000.0)
-    assert interface.rayleigh_speed(medium) == pytest.approx(
+    assert surface_waves.rayleigh_speed(medium) == pytest.approx(
         1000 * np.sqrt(2 - 2 / np.sqrt(3)), rel=1e-11
     )
 
@@ -89,11 +89,11 @@ def test_rayleigh_speed_of_a_poisson_solid() -> None:
 def test_scholte_speed_tends_to_rayleigh_and_is_seen_in_the_wavefield() -> None:
     """With a weightless fluid it is the Rayleigh speed; else the late sea-floor wave has it."""
     light = Medium(5000.0, 0.0, 1e-6)
-    assert interface.stoneley_speed(light, LOWER) == pytest.approx(
-        interface.rayleigh_speed(LOWER), rel=1e-8
+    assert surface_waves.stoneley_speed(light, LOWER) == pytest.approx(
+        surface_waves.rayleigh_speed(LOWER), rel=1e-8
     )
     soil = Medium(1800.0, 500.0, 1900.0)
-    speed = interface.stoneley_speed(WATER, soil)
+    speed = surface_waves.stoneley_speed(WATER, soil)
     dt = 0.01
     t = np.arange(300) * dt
     pulse = np.exp(-(((t - 0.3) / 0.06) ** 2))

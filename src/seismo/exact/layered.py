@@ -32,13 +32,13 @@ from seismo.exact.layered_plane import (
 )
 from seismo.exact.medium import Medium
 from seismo.exact.stack import (
-    PSV_SOURCES,
+    ORDERS,
     SH_SOURCES,
     Stack,
+    psv_weights,
     solve,
 )
 
-_ORDERS = np.array([0, 1, 1, 2, 2])
 _SHIFTS = np.array([0.0, 0.0, 0.5, 0.0, 0.5]) * np.pi
 _SUPPRESSION = 1e-8  # of waves that come a period late
 _POWERS = {"displacement": 0, "velocity": 1, "acceleration": 2, "pressure": 0, "pressure_rate": 1}
@@ -127,18 +127,12 @@ def _waves(
 
 def _mixes(force: np.ndarray, moment: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return how much of each unit source every azimuthal weight holds, for P-SV and SH."""
-    half_trace = (moment[0, 0] + moment[1, 1]) / 2
     half_difference = (moment[0, 0] - moment[1, 1]) / 2
-    psv = np.zeros((len(PSV_SOURCES), 5))
-    psv[:, 0] = 0.0, force[2], half_trace, 0.0, moment[2, 2]
-    psv[0, 1:3] = force[:2]
-    psv[3, 1:3] = moment[:2, 2]
-    psv[2, 3:] = half_difference, moment[0, 1]
     sh = np.zeros((len(SH_SOURCES), 5))
     sh[0, 1:3] = force[:2]
     sh[2, 1:3] = moment[:2, 2]
     sh[1, 3:] = half_difference / 2, moment[0, 1] / 2
-    return psv, sh
+    return psv_weights(force, moment), sh
 
 
 def _scattered(
@@ -203,7 +197,7 @@ class _Hankel:
         bessel = _bessel(self.path, self.path.k * self.r)
         measure = self.path.k * self.path.weights / (2 * np.pi)
         for kind in self.used:
-            m = int(_ORDERS[kind])
+            m = int(ORDERS[kind])
             angle = m * self.azimuth - _SHIFTS[kind]
             azimuthal = np.cos(angle), -m * np.sin(angle), -(m**2) * np.cos(angle)
             yield azimuthal, [1j**m * measure * b for b in bessel[m]]

@@ -35,15 +35,8 @@ from seismo.errors import SeismoError
 from seismo.exact import whole_space
 from seismo.exact.laplace import TIME_FUNCTIONS, power_of, respond, transform
 from seismo.exact.medium import Medium
-from seismo.exact.stack import (
-    Stack,
-    psv_waves,
-    sh_waves,
-    solve,
-)
+from seismo.exact.stack import EVEN, PlaneWaves, Stack, solve, waves_of
 
-# Parity in k of W for each of PSV_SOURCES (U has the other).
-_EVEN = np.array([False, True, True, False, True])
 _SUPPRESSION = 1e-8  # of waves that come a period late
 _POWERS = {"displacement": 0, "velocity": 1, "acceleration": 2, "stress": 0, "stress_rate": 1}
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -114,9 +107,6 @@ def _panels(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     half = np.diff(edges)[:, None] / 2
     centre = edges[:-1, None] + half
     return (centre + half * _NODES).ravel(), (half * _WEIGHTS).ravel()
-
-
-# Order and shape of the azimuthal weights, the columns of every field below.
 
 
 def force_response(
@@ -232,7 +222,7 @@ def _scattered(
     """Return the part due to the interfaces, (receiver, 2, frequency)."""
     x = receivers[:, 0] - position[0]
     depths = np.array([decay_length(stack, position[1], z) for z in receivers[:, 1]])
-    mix = np.stack([weights * _EVEN, weights * ~_EVEN], -1)
+    mix = np.stack([weights * EVEN, weights * ~EVEN], -1)
     result = np.zeros((len(receivers), 2, frequencies.size), complex)
     for column, s in enumerate(frequencies):
         now = stack.at(s)
@@ -314,80 +304,29 @@ def velocity(
     for column, s in enumerate(spectrum.s):
         if evanescent and s.imag == 0.0:
             s += _ABOVE * 1j * s.real  # at s itself waves neither grow nor decay with depth
-        field = _Column(stack.at(s), wave, s, slowness).field
+        now = stack.at(s)
+        waves, slope = _from_below(now, wave, s, slowness)
         # Up from the reference: exp(s q (z - z0)), unit velocity there.
+        raised = np.exp(-slope * (reference[1] - stack.depths[-1]))
+        # Displacement 1 / s along the direction of motion of the incident wave.
+        unit = {
+            "P": -now.media[-1].vp / s**2, "SV": 1j * now.media[-1].vs / s**2, "SH": 1.0 / s,
+        }[wave]  # fmt: skip
+        factors = s * unit * raised * np.array([1.0] if wave == "SH" else [1j, 1.0])
         for n, (x, z) in enumerate(receivers):
-            total[n, :, column] = field(z, reference[1]) * np.exp(
-                -s * slowness * (x - reference[0])
-            )
+            along = np.exp(-s * slowness * (x - reference[0]))
+            total[n, :, column] = factors * waves.field(z)[0, :components, 0] * along
     return spectrum.to_time(total)[..., : len(source)]
 
 
-class _Column:
-    """Amplitudes of all waves for an s and a slowness."""
-
-    def __init__(self, stack: Stack, wave: str, s: complex, slowness: float) -> None:
-        self._stack = stack
-        self._wave = wave
-        k = np.array([1j * s * slowness])
-        waves = sh_waves if wave == "SH" else psv_waves
-        solved = [waves(medium, s, k) for medium in stack.media]
-        self._slopes = [slopes[0] for slopes, _ in solved]  # (wave)
-        self._vectors = [vectors[0] for _, vectors in solved]  # (side, component, wave)
-        # Of the incident wave: velocity 1 along its direction of motion, displacement 1 / s.
-        half_space = stack.media[-1]
-        self._number = 1 if wave == "SV" else 0
-        self._amplitude = {
-            "P": -half_space.vp / s**2, "SV": 1j * half_space.vs / s**2, "SH": 1.0 / s,
-        }[wave]  # fmt: skip
-        self._solution = self._solve()
-        self._s = s
-
-    def _solve(self) -> np.ndarray:
-        """Return amplitudes (layer, side, wave); up in the half-space, of the incident wave 1."""
-        count = self._slopes[0].size
-        layers = len(self._slopes)
-        depths = self._stack.depths
-        unknowns = (2 * layers - 1) * count  # none comes up in the half-space but the incident wave
-        matrix = np.zeros((unknowns, unknowns), complex)
-        right = np.zeros(unknowns, complex)
-        row = 0
-        for n, depth in enumerate(depths):
-            # Traction of the surface vanishes; all is continuous at contacts.
-            rows = range(count, 2 * count) if n == 0 else range(2 * count)
-            for component in rows:
-                for layer, sign in ((n, -1.0), (n - 1, 1.0))[: 1 + (n > 0)]:
-                    for side in (0, 1):
-                        decay = self._decay(layer, side, depth)
-                        terms = sign * self._vectors[layer][side, component] * decay
-                        if layer == layers - 1 and side == 1:
-                            right[row] -= terms[self._number]
-                        else:
-                            at = (2 * layer + side) * count
-                            matrix[row, at : at + count] += terms
-                row += 1
-        scale = np.abs(matrix).max(axis=1)
-        solved = np.linalg.solve(matrix / scale[:, None], right / scale)
-        incident = np.eye(count)[self._number]
-        return np.concatenate([solved, incident]).reshape(layers, 2, count)
-
-    def _decay(self, layer: int, side: int, z: float) -> np.ndarray:
-        """Return the decay (wave) from where waves begin; of the half-space, from its top."""
-        top = self._stack.depths[layer]
-        if side == 0:
-            return np.exp(-self._slopes[layer] * (z - top))
-        bottom = [*self._stack.depths[1:], top][layer]
-        return np.exp(-self._slopes[layer] * (bottom - z))
-
-    def field(self, z: float, level: float) -> np.ndarray:
-        """Return the velocity (component) at depth z for velocity 1 of the wave at a level."""
-        layer = self._stack.layer_at(z)
-        components = 1 if self._wave == "SH" else 2
-        moved = sum(
-            self._vectors[layer][side] @ (self._solution[layer, side] * self._decay(layer, side, z))
-            for side in (0, 1)
-        )[:components]
-        away = level - self._stack.depths[-1]
-        raised = np.exp(-self._slopes[-1][self._number] * away)
-        factors = np.ones(1) if self._wave == "SH" else np.array([1j, 1.0])
-        return self._s * factors * moved * self._amplitude * raised
+def _from_below(
+    stack: Stack, wave: str, s: complex, slowness: float
+) -> tuple[PlaneWaves, np.ndarray]:
+    """Return the waves of an incident one of unit amplitude at the half-space, and its slope."""
+    last = len(stack.media) - 1
+    waves = waves_of(stack, s, np.array([1j * s * slowness]), "sh" if wave == "SH" else "psv")
+    slopes = waves.slopes[last]
+    number = 1 if wave == "SV" else 0
+    unit = np.eye(slopes.shape[1])[None, :, number : number + 1]
+    amplitudes = waves.answer(-waves.conditions(last, 1) @ unit)
+    return PlaneWaves(stack, waves, amplitudes | {(last, 1): unit}), slopes[0, number]

@@ -9,7 +9,8 @@ layers are found at once from the conditions at the interfaces (Knopoff 1964; Sc
 1986): only decaying exponentials occur, so the method is stable for every k and thickness, and
 fluids just have fewer waves. Transverse motion (SH) is the scalar version of the same.
 
-The source enters as the up and down going waves of a whole space (Aki & Richards 2002, 9.1).
+What enters a stack are waves from its half-spaces, or those that a source sends up and down in a
+whole space (Aki & Richards 2002, 9.1).
 Sources, in the frame horizontal direction h, transverse t, vertical z:
     P-SV: force h, force z, moments hh, hz = zh, zz;   SH: force t, moments th = ht, tz = zt.
 k [1/m], s [1/s], unit displacement spectra per unit force or moment.
@@ -19,21 +20,43 @@ coefficients are ratios of displacement amplitudes in the sign convention of Aki
 (2002) fig. 5.6: P along its way, downgoing SV as (cos j, -sin j) and upgoing SV as
 (cos j, sin j) in (x, z), z down, waves going towards +x. p [s/m] is the horizontal slowness;
 beyond a critical angle coefficients are complex, for a time factor exp(-i omega t).
-Also the Rayleigh speed of a half-space. Literature: Zoeppritz (1919); Aki & Richards (2002) 5.2.
+Literature: Zoeppritz (1919); Aki & Richards (2002) 5.2.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise, product
+from typing import Any, Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 
 from seismo.errors import SeismoError
 from seismo.exact.medium import Medium
 
 PSV_SOURCES = ("force_h", "force_z", "moment_hh", "moment_hz", "moment_zz")
 SH_SOURCES = ("force_t", "moment_th", "moment_tz")
+# Which of PSV_SOURCES have a W that is even in k; U has the other parity.
+EVEN = np.array([False, True, True, False, True])
+ORDERS = np.array([0, 1, 1, 2, 2])  # of the azimuthal weights 1, cos, sin, cos 2, sin 2
+
+
+class LayerMedium(Protocol):
+    """A medium of a layer, a fluid where vs is 0: speeds [m/s] and density [kg/m3]."""
+
+    @property
+    def vp(self) -> Any:
+        """Speed of P waves [m/s]."""
+
+    @property
+    def vs(self) -> Any:
+        """Speed of S waves [m/s]."""
+
+    @property
+    def rho(self) -> float:
+        """Density [kg/m3]."""
 
 
 @dataclass(frozen=True)
@@ -78,61 +101,68 @@ class Stack:
         return replace(self, media=tuple(medium.at(s) for medium in self.media))
 
 
-def vertical(k: np.ndarray, s: complex, c: float) -> np.ndarray:
+def vertical(k: np.ndarray, s: complex | np.ndarray, c: Any) -> np.ndarray:
     """Return nu = sqrt(k^2 + s^2/c^2) with positive real part."""
-    return np.sqrt(k**2 + (s / c) ** 2 + 0j)
+    return np.asarray(np.sqrt(k**2 + (s / c) ** 2 + 0j))
 
 
-def psv_waves(medium: Medium, s: complex, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the slopes nu (k, wave) and vectors (k, side, 4, wave) of P and SV; side 0 is down."""
-    nu = vertical(k, s, medium.vp)
-    if medium.is_fluid:
-        vectors = np.zeros((k.size, 2, 4, 1), complex)
-        vectors[:, :, 0, 0] = k[:, None]
-        vectors[:, 0, 1, 0] = -nu
-        vectors[:, 1, 1, 0] = nu
-        vectors[:, :, 3, 0] = medium.rho * s**2
-        return nu[:, None], vectors
-    eta = vertical(k, s, medium.vs)
-    mu = medium.mu
-    bend = mu * (2 * k**2 + (s / medium.vs) ** 2)
-    vectors = np.empty((k.size, 2, 4, 2), complex)
+def psv_slopes(medium: LayerMedium, s: complex | np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Return nu (k, wave) 1/m of P, and of S in a solid."""
+    speeds = [medium.vp, medium.vs] if np.any(medium.vs) else [medium.vp]
+    return np.stack([vertical(k, s, c) for c in speeds], axis=-1)
+
+
+def psv_vectors(medium: LayerMedium, s: complex | np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Return (U, W, X, Z) of P and S waves (k, side, 4, wave); side 0 is down."""
+    nu, *shear = psv_slopes(medium, s, k).T
+    mu = medium.rho * medium.vs**2
+    bend = medium.rho * s**2 + 2 * mu * k**2
+    vectors = np.empty((k.size, 2, 4, 1 + len(shear)), complex)
     for side, sign in ((0, 1), (1, -1)):
-        p = vectors[:, side, :, 0]
-        q = vectors[:, side, :, 1]
-        p[:, 0] = k
-        p[:, 1] = -sign * nu
-        p[:, 2] = -sign * 2 * mu * k * nu
-        p[:, 3] = bend
-        q[:, 0] = sign * eta
-        q[:, 1] = -k
-        q[:, 2] = -bend
-        q[:, 3] = sign * 2 * mu * k * eta
-    return np.stack([nu, eta], axis=-1), vectors
+        vectors[:, side, :, 0] = np.stack([k, -sign * nu, -sign * 2 * mu * k * nu, bend], -1)
+        for eta in shear:
+            s_wave = [sign * eta, -k, -bend, sign * 2 * mu * k * eta]
+            vectors[:, side, :, 1] = np.stack(s_wave, -1)
+    return vectors
+
+
+def psv_source(medium: LayerMedium, s: complex | np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Return the amplitudes (k, side, wave, source) that each of PSV_SOURCES radiates."""
+    nu, *shear = psv_slopes(medium, s, k).T
+    amplitude = np.empty((k.size, 2, 1 + len(shear), len(PSV_SOURCES)), complex)
+    for side, sign in ((0, 1), (1, -1)):
+        p = (1j * k, -sign * nu, k**2, sign * 2j * k * nu, -(nu**2))
+        amplitude[:, side, 0] = np.stack(p, -1) / (2 * nu * medium.rho * s**2)[:, None]
+        for eta in shear:
+            q = (-sign * 1j * eta, k, -sign * eta * k, -1j * (eta**2 + k**2), sign * k * eta)
+            amplitude[:, side, 1] = np.stack(q, -1) / (2 * eta * medium.rho * s**2)[:, None]
+    return amplitude
+
+
+def psv_weights(force: np.ndarray, moment: np.ndarray) -> np.ndarray:
+    """Return how much (source, azimuthal weight) of PSV_SOURCES a force and a moment in 3-D are."""
+    half_trace = (moment[0, 0] + moment[1, 1]) / 2
+    half_difference = (moment[0, 0] - moment[1, 1]) / 2
+    weights = np.zeros((len(PSV_SOURCES), len(ORDERS)))
+    weights[:, 0] = 0.0, force[2], half_trace, 0.0, moment[2, 2]
+    weights[0, 1:3] = force[:2]
+    weights[3, 1:3] = moment[:2, 2]
+    weights[2, 3:] = half_difference, moment[0, 1]
+    return weights
 
 
 def sh_waves(medium: Medium, s: complex, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the slope (k, 1) and the vectors (k, side, 2, 1) of V and the stress along z of SH."""
+    """Return the slope (k, 1) and the vectors (k, side, 2, 1) of V and the stress along z of SH.
+
+    A fluid has no such wave.
+    """
+    if medium.is_fluid:
+        return np.empty((k.size, 0)), np.empty((k.size, 2, 2, 0))
     eta = vertical(k, s, medium.vs)
     vectors = np.ones((k.size, 2, 2, 1), complex)
     vectors[:, 0, 1, 0] = -medium.mu * eta
     vectors[:, 1, 1, 0] = medium.mu * eta
     return eta[:, None], vectors
-
-
-def psv_source(medium: Medium, s: complex, k: np.ndarray) -> np.ndarray:
-    """Return the amplitudes (k, side, wave, source) that each of PSV_SOURCES radiates."""
-    nu = vertical(k, s, medium.vp)
-    waves = 1 if medium.is_fluid else 2
-    amplitude = np.empty((k.size, 2, waves, len(PSV_SOURCES)), complex)
-    for side, sign in ((0, 1), (1, -1)):
-        p = (1j * k, -sign * nu, k**2, sign * 2j * k * nu, -(nu**2))
-        amplitude[:, side, 0] = np.stack(p, -1) / (2 * nu * medium.rho * s**2)[:, None]
-        if waves == 2:
-            eta = vertical(k, s, medium.vs)
-            q = (-sign * 1j * eta, k, -sign * eta * k, -1j * (eta**2 + k**2), sign * k * eta)
-            amplitude[:, side, 1] = np.stack(q, -1) / (2 * eta * medium.rho * s**2)[:, None]
-    return amplitude
 
 
 def sh_source(medium: Medium, s: complex, k: np.ndarray) -> np.ndarray:
@@ -143,35 +173,134 @@ def sh_source(medium: Medium, s: complex, k: np.ndarray) -> np.ndarray:
     return (np.stack(sides, 1) / (2 * medium.mu * eta)[:, None, None])[:, :, None]
 
 
+def balanced(media: Sequence[LayerMedium]) -> list[int]:
+    """Return which of U, W, X, Z are equal in two media, or vanish on the surface of one.
+
+    A fluid bears no shear stress and may slip.
+    """
+    sheared = sum(bool(np.any(medium.vs)) for medium in media)
+    if len(media) == 1:
+        return [2, 3] if sheared else [3]
+    return [[1, 3], [1, 2, 3], [0, 1, 2, 3]][sheared]
+
+
+def solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the solutions (k, unknowns, columns) of equations of unlike sizes."""
+    size = np.maximum(np.abs(matrix.real), np.abs(matrix.imag))
+    rows = 1.0 / size.max(axis=2, keepdims=True)
+    size *= rows
+    columns = 1.0 / size.max(axis=1, keepdims=True)
+    solution = np.linalg.solve(matrix * (rows * columns), right * rows)
+    return solution * columns.transpose(0, 2, 1)
+
+
+LayerSide = tuple[int, int]  # a layer, and 0 for its waves that go down, 1 for those that go up
+
+
+@dataclass(frozen=True)
+class StackWaves:
+    """Waves of unit amplitude of all layers, and the conditions at the interfaces.
+
+    Waves that go down begin at the top of a layer, those that go up at its bottom, and those of a
+    half-space at its end.
+
+    Attributes:
+        bounds: top and bottom of each layer [m], infinite for half-spaces.
+        slopes: (k, wave) 1/m of each layer; SH waves have none in a fluid.
+        vectors: (k, side, component, wave) of each layer.
+        kept: components of each interface, from the top down, that are equal or vanish.
+    """
+
+    bounds: Sequence[tuple[float, float]]
+    slopes: Sequence[np.ndarray]
+    vectors: Sequence[np.ndarray]
+    kept: Sequence[Sequence[int]]
+
+    @property
+    def entering(self) -> list[LayerSide]:
+        """The waves that come from half-spaces."""
+        ends = ((0, 0), (len(self.bounds) - 1, 1))
+        return [(n, side) for n, side in ends if np.isinf(self.bounds[n][side])]
+
+    def field(self, layer: int, side: int, z: float) -> np.ndarray:
+        """Return the fields (k, component, wave) of waves at a depth z [m] of their layer."""
+        top, bottom = self.bounds[layer]
+        if side == 0:
+            way = z - (bottom if np.isinf(top) else top)
+        else:
+            way = (top if np.isinf(bottom) else bottom) - z
+        return self.vectors[layer][:, side] * np.exp(-self.slopes[layer] * way)[:, None]
+
+    @cached_property
+    def interfaces(self) -> list[tuple[float, slice, dict[int, float]]]:
+        """Depth of each interface [m], its conditions, and the sign in them of layers beside it."""
+        below = len(self.bounds) - len(self.kept)
+        ends = np.cumsum([0, *map(len, self.kept)]).tolist()
+        return [
+            (self.bounds[n][0], slice(*rows), {n - 1: 1.0, n: -1.0})
+            for n, rows in enumerate(pairwise(ends), below)
+        ]
+
+    def conditions(self, layer: int, side: int) -> np.ndarray:
+        """Return what waves add to the conditions of all interfaces (k, condition, wave)."""
+        slopes = self.slopes[layer]
+        total = np.zeros((len(slopes), sum(map(len, self.kept)), slopes.shape[1]), complex)
+        for (z, rows, signs), components in zip(self.interfaces, self.kept, strict=True):
+            if layer in signs:
+                total[:, rows] = signs[layer] * self.field(layer, side, z)[:, components]
+        return total
+
+    def answer(self, right: np.ndarray) -> dict[LayerSide, np.ndarray]:
+        """Return the amplitudes (k, wave, column) of all waves that do not enter.
+
+        Args:
+            right: (k, condition, column) that their conditions add up to.
+        """
+        every = product(range(len(self.bounds)), (0, 1))
+        sides = [side for side in every if side not in self.entering]
+        conditions = [self.conditions(*side) for side in sides]
+        amplitudes = solved(np.concatenate(conditions, axis=-1), right)
+        ends = np.cumsum([matrix.shape[-1] for matrix in conditions])[:-1]
+        return dict(zip(sides, np.split(amplitudes, ends, axis=1), strict=True))
+
+
+def waves_of(stack: Stack, s: complex, k: np.ndarray, kind: str) -> StackWaves:
+    """Return the waves of a stack; kind is "psv" or "sh"."""
+    media = stack.media
+    beside = [
+        media[max(n - 1, 0) : n + 1] for n in range(len(media) - len(stack.depths), len(media))
+    ]
+    if kind == "psv":
+        slopes = [psv_slopes(medium, s, k) for medium in media]
+        vectors = [psv_vectors(medium, s, k) for medium in media]
+        return StackWaves(stack.bounds, slopes, vectors, [balanced(pair) for pair in beside])
+    waves = [sh_waves(medium, s, k) for medium in media]
+    # V and its stress are equal in two solids; the stress vanishes where a solid ends.
+    solids = [sum(not medium.is_fluid for medium in pair) for pair in beside]
+    kept = [[[], [1], [0, 1]][count] for count in solids]
+    return StackWaves(stack.bounds, [w[0] for w in waves], [w[1] for w in waves], kept)
+
+
 @dataclass(frozen=True)
 class PlaneWaves:
-    """The amplitudes found for an s: per layer the slopes, vectors and amplitudes (or None)."""
+    """The amplitudes (k, wave, column) found for an s, of the waves that there are."""
 
     stack: Stack
-    slopes: list[np.ndarray | None]
-    vectors: list[np.ndarray | None]
-    amplitudes: list[np.ndarray | None]  # (k, side, wave, source)
+    waves: StackWaves
+    amplitudes: dict[LayerSide, np.ndarray]
 
     def field(self, z: float) -> np.ndarray:
-        """Return the field (k, component, source) at depth z without the direct wave.
+        """Return the field (k, component, column) at depth z without the direct wave.
 
         Components U, W, X, Z (or V and its stress for SH). In the source's own layer the wave that
         comes straight from the source is not part of it.
         """
         layer = self.stack.layer_at(z)
-        top, bottom = self.stack.bounds[layer]
-        slopes = self.slopes[layer]
-        vectors = self.vectors[layer]
-        amplitudes = self.amplitudes[layer]
-        if slopes is None or vectors is None or amplitudes is None:
+        if not self.waves.slopes[layer].size:
             raise SeismoError(f"depth {z} m is in a fluid, where there are no SH waves")
-        decay = np.stack([_decay(slopes, z - top), _decay(slopes, bottom - z)], 1)
-        at_depth = amplitudes * decay[..., None]
-        return vectors[:, 0] @ at_depth[:, 0] + vectors[:, 1] @ at_depth[:, 1]
-
-
-def _decay(slopes: np.ndarray, distance: float) -> np.ndarray:
-    return np.zeros_like(slopes) if np.isinf(distance) else np.exp(-slopes * distance)
+        sides = [(layer, side) for side in (0, 1) if (layer, side) in self.amplitudes]
+        fields = [self.waves.field(*side, z) @ self.amplitudes[side] for side in sides]
+        return np.sum(fields, axis=0)
 
 
 def solve(
@@ -186,117 +315,22 @@ def solve(
 
     Media that attenuate must be given at this s (`Stack.at`).
 
-    mix (PSV_SOURCES or SH_SOURCES, column): each column is a combination of the unit sources.
+    combinations (PSV_SOURCES or SH_SOURCES, column): each column is a sum of the unit sources.
     """
-    source_layer = stack.layer_at(source_depth)
-    psv = kind == "psv"
-    slopes = []
-    vectors = []
-    for medium in stack.media:
-        is_absent = not psv and medium.is_fluid
-        wave = (None, None) if is_absent else (psv_waves if psv else sh_waves)(medium, s, k)
-        slopes.append(wave[0])
-        vectors.append(wave[1])
-    if slopes[source_layer] is None:
+    home = stack.layer_at(source_depth)
+    waves = waves_of(stack, s, k, kind)
+    slopes = waves.slopes[home]
+    if not slopes.size:
         raise SeismoError("an SH source cannot lie in a fluid")
-    radiated = (psv_source if psv else sh_source)(stack.media[source_layer], s, k) @ combinations
-    columns, unknowns = _columns(stack, slopes)
-    system = _Interfaces(stack, slopes, vectors, columns, unknowns)
-    matrix, right = system.conditions(source_depth, radiated)
-    scale = np.abs(matrix).max(axis=2, keepdims=True)
-    solution = np.linalg.solve(matrix / scale, right / scale)
-    amplitudes: list[np.ndarray | None] = []
-    for index, slope in enumerate(slopes):
-        if slope is None:
-            amplitudes.append(None)
-            continue
-        layer_amplitudes = np.zeros((k.size, 2, slope.shape[1], radiated.shape[-1]), complex)
-        for side in (0, 1):
-            if columns[index][side] is not None:
-                layer_amplitudes[:, side] = solution[:, columns[index][side]]
-        amplitudes.append(layer_amplitudes)
-    return PlaneWaves(stack, slopes, vectors, amplitudes)
-
-
-def _columns(stack: Stack, slopes: list) -> tuple[list, int]:
-    """Return for every layer the columns of its down and up going waves, None where none can be."""
-    columns = []
-    count = 0
-    for slope, (top, bottom) in zip(slopes, stack.bounds, strict=True):
-        sides = []
-        for edge in (top, bottom):
-            present = slope is not None and not np.isinf(edge)
-            waves = slope.shape[1] if present else 0
-            sides.append(slice(count, count + waves) if present else None)
-            count += waves
-        columns.append(sides)
-    return columns, count
-
-
-@dataclass(frozen=True)
-class _Interfaces:
-    """The equations of the amplitudes: of each layer slopes, vectors and columns of its waves."""
-
-    stack: Stack
-    slopes: list
-    vectors: list
-    columns: list
-    unknowns: int
-
-    def conditions(
-        self, source_depth: float, radiated: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the matrix (k, row, wave) and right side (k, row, source) of all interfaces."""
-        size = radiated.shape[0]
-        source_layer = self.stack.layer_at(source_depth)
-        matrix = np.zeros((size, self.unknowns, self.unknowns), complex)
-        right_side = np.zeros((size, self.unknowns, radiated.shape[-1]), complex)
-        row = 0
-        for depth in self.stack.depths:
-            below = self.stack.bounds.index(next(b for b in self.stack.bounds if b[0] == depth))
-            pairs = [(below, -1.0)] if below == 0 else [(below - 1, 1.0), (below, -1.0)]
-            decays = {layer: self._decays(layer, depth) for layer, _ in pairs}
-            for layers, component in self._continuous(pairs):
-                for layer, sign in layers:
-                    self._add_layer(matrix[:, row], sign, component, layer, decays[layer])
-                    if layer == source_layer:
-                        side = 1 if layer == below else 0
-                        decay = np.exp(-self.slopes[layer] * abs(depth - source_depth))
-                        vectors = self.vectors[layer][:, side, None, component]
-                        waves = radiated[:, side] * decay[..., None]
-                        right_side[:, row] -= sign * (vectors @ waves)[:, 0]
-                row += 1
-        return matrix, right_side
-
-    def _continuous(self, pairs: list) -> list:
-        """Return the conditions of an interface: layers, and the component that must balance."""
-        solid = [p for p in pairs if self.slopes[p[0]] is not None]
-        if not solid:
-            return []
-        if self.vectors[solid[0][0]].shape[2] == 2:
-            return [(solid, 1)] if len(solid) == 1 else [(solid, 0), (solid, 1)]
-        shear = [p for p in pairs if self.slopes[p[0]].shape[1] == 2]
-        conditions = [(pairs, 3)] + ([(shear, 2)] if shear else [])
-        if len(pairs) == 2:
-            conditions += [(pairs, 1)] + ([(shear, 0)] if len(shear) == 2 else [])
-        return conditions
-
-    def _decays(self, layer: int, depth: float) -> list[np.ndarray | None]:
-        """Return the decay at an interface of the waves of either side of a layer, if any."""
-        return [
-            None if columns is None else np.exp(-self.slopes[layer] * abs(depth - edge))
-            for edge, columns in zip(self.stack.bounds[layer], self.columns[layer], strict=True)
-        ]
-
-    def _add_layer(
-        self, row: np.ndarray, sign: float, component: int, layer: int,
-        decays: list[np.ndarray | None],
-    ) -> None:  # fmt: skip
-        """Add the contribution of a layer's waves to a component at an interface."""
-        for side, decay in enumerate(decays):
-            if decay is not None:
-                columns = self.columns[layer][side]
-                row[:, columns] += sign * self.vectors[layer][:, side, component] * decay
+    source = (psv_source if kind == "psv" else sh_source)(stack.media[home], s, k)
+    radiated = source @ combinations
+    right = np.zeros((k.size, sum(map(len, waves.kept)), radiated.shape[-1]), complex)
+    for (z, rows, signs), components in zip(waves.interfaces, waves.kept, strict=True):
+        if home in signs:
+            side = 1 if signs[home] < 0 else 0
+            direct = radiated[:, side] * np.exp(-slopes * abs(z - source_depth))[..., None]
+            right[:, rows] -= signs[home] * waves.vectors[home][:, side, components] @ direct
+    return PlaneWaves(stack, waves, waves.answer(right))
 
 
 def coefficients(
@@ -317,7 +351,7 @@ def coefficients(
     if incident_medium is None or (incident == "S" and incident_medium.vs == 0):
         raise SeismoError(f"no {incident} wave can come from {side} this interface")
     # With exp(+i omega t) and omega = 1, k = -p travels towards +x; conjugated on return.
-    waves = {id(m): psv_waves(m, 1j, -p + 0j)[1] for m in (above, below) if m is not None}
+    waves = {id(m): psv_vectors(m, 1j, -p + 0j) for m in (above, below) if m is not None}
     outgoing_side, transmitted_side = (1, 0) if side == "above" else (0, 1)
     number = {"P": 0, "S": 1}
     columns = []
@@ -331,26 +365,15 @@ def coefficients(
         for wave in ("P", "S") if medium.vs else ("P",):
             columns.append(sign * waves[id(medium)][:, direction, :, number[wave]])
             outgoing.append((prefix + wave, _displacement(medium, direction, wave)))
-    balanced = _rows(incident_medium, other_medium)
+    kept = balanced([m for m in (incident_medium, other_medium) if m is not None])
     incoming = waves[id(incident_medium)][:, 1 - outgoing_side, :, number[incident]]
-    matrix = np.stack([column[:, balanced] for column in columns], -1)
-    right_side = -incoming[:, balanced]
-    scale = np.abs(matrix).max(axis=2, keepdims=True)
-    amplitudes = np.linalg.solve(matrix / scale, (right_side / scale[..., 0])[..., None])[..., 0]
+    matrix = np.stack([column[:, kept] for column in columns], -1)
+    amplitudes = solved(matrix, -incoming[:, kept, None])[..., 0]
     unit = _displacement(incident_medium, 1 - outgoing_side, incident)
     return {
         name: np.conj(amplitudes[:, i] * amplitude / unit)
         for i, (name, amplitude) in enumerate(outgoing)
     }
-
-
-def _rows(incident_medium: Medium, other_medium: Medium | None) -> list[int]:
-    """Return which of U, W, X, Z must balance; a fluid bears no shear stress and may slip."""
-    if other_medium is None:
-        return [2, 3] if incident_medium.vs else [3]
-    if incident_medium.vs and other_medium.vs:
-        return [0, 1, 2, 3]
-    return [1, 2, 3] if incident_medium.vs or other_medium.vs else [1, 3]
 
 
 def _displacement(medium: Medium, direction: int, wave: str) -> complex:
@@ -366,38 +389,3 @@ def acoustic_reflection(above: Medium, below: Medium, angle: np.ndarray) -> np.n
     first = above.rho / np.sqrt(above.vp**-2.0 - p**2 + 0j)
     second = below.rho / np.sqrt(below.vp**-2.0 - p**2 + 0j)
     return (second - first) / (second + first)
-
-
-def rayleigh_function(c: float, medium: Medium) -> float:
-    """Return Rayleigh's function (2 - c^2/vs^2)^2 - 4 sqrt(1 - c^2/vp^2) sqrt(1 - c^2/vs^2)."""
-    shear = (c / medium.vs) ** 2
-    compression = (c / medium.vp) ** 2
-    return (2 - shear) ** 2 - 4 * np.sqrt(1 - compression) * np.sqrt(1 - shear)
-
-
-def rayleigh_speed(medium: Medium) -> float:
-    """Return the speed [m/s] of Rayleigh waves on a half-space (Lord Rayleigh 1885)."""
-    return float(
-        brentq(
-            rayleigh_function,
-            0.3 * medium.vs,
-            medium.vs * (1 - 1e-12),
-            args=(medium,),
-            xtol=1e-12 * medium.vs,
-        )
-    )
-
-
-def stoneley_speed(fluid: Medium, solid: Medium) -> float:
-    """Return the speed [m/s] of the Scholte (Stoneley) wave between a fluid and a solid.
-
-    Root of Rayleigh's function plus (rho_f/rho_s)(c/vs)^4 sqrt((1-c^2/vp^2)/(1-c^2/vf^2)).
-    """
-
-    def secular(c: float) -> float:
-        load = fluid.rho / solid.rho * (c / solid.vs) ** 4
-        slope = np.sqrt(1 - (c / solid.vp) ** 2) / np.sqrt(1 - (c / fluid.vp) ** 2)
-        return rayleigh_function(c, solid) + load * slope
-
-    limit = min(fluid.vp, solid.vs)
-    return float(brentq(secular, 1e-2 * limit, limit * (1 - 1e-13), xtol=1e-12 * limit))

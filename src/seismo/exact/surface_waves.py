@@ -1,4 +1,4 @@
-"""Phase velocities of Rayleigh and Love modes in layers over a half-space.
+"""Phase velocities of Rayleigh and Love modes in layers, Rayleigh and Scholte speeds.
 
 A mode is a wave that decays into the half-space and leaves the surface free: a zero of the
 determinant of all interface conditions. In each layer the pair of waves with vertical slope nu is
@@ -145,3 +145,38 @@ def _determinant(stack: Stack, columns: Callable, half: int) -> float:
         column += width
     sign, logarithm = np.linalg.slogdet(matrix)
     return float(sign * np.exp(np.clip(logarithm, -600, 600)))
+
+
+def rayleigh_function(c: float, medium: Medium) -> float:
+    """Return Rayleigh's function (2 - c^2/vs^2)^2 - 4 sqrt(1 - c^2/vp^2) sqrt(1 - c^2/vs^2)."""
+    shear = (c / medium.vs) ** 2
+    compression = (c / medium.vp) ** 2
+    return (2 - shear) ** 2 - 4 * np.sqrt(1 - compression) * np.sqrt(1 - shear)
+
+
+def rayleigh_speed(medium: Medium) -> float:
+    """Return the speed [m/s] of Rayleigh waves on a half-space (Lord Rayleigh 1885)."""
+    return float(
+        brentq(
+            rayleigh_function,
+            0.3 * medium.vs,
+            medium.vs * (1 - 1e-12),
+            args=(medium,),
+            xtol=1e-12 * medium.vs,
+        )
+    )
+
+
+def stoneley_speed(fluid: Medium, solid: Medium) -> float:
+    """Return the speed [m/s] of the Scholte (Stoneley) wave between a fluid and a solid.
+
+    Root of Rayleigh's function plus (rho_f/rho_s)(c/vs)^4 sqrt((1-c^2/vp^2)/(1-c^2/vf^2)).
+    """
+
+    def secular(c: float) -> float:
+        load = fluid.rho / solid.rho * (c / solid.vs) ** 4
+        slope = np.sqrt(1 - (c / solid.vp) ** 2) / np.sqrt(1 - (c / fluid.vp) ** 2)
+        return rayleigh_function(c, solid) + load * slope
+
+    limit = min(fluid.vp, solid.vs)
+    return float(brentq(secular, 1e-2 * limit, limit * (1 - 1e-13), xtol=1e-12 * limit))

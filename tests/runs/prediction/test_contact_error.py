@@ -260,7 +260,7 @@ def test_what_enters_stacks_is_what_their_neighbours_send() -> None:
     h = given["grid"]["spacing"]
     s, k = waves(np.radians([0.0, 20.0, 60.0]), SOFT.vs, 8.0 * h, 0.05)
     exact = [scattering.exact(stack, s, k) for stack in section.stacks]
-    slopes = [scattering.slopes(medium, s, k) for medium in section.layers]
+    slopes = [interface.psv_slopes(medium, s, k) for medium in section.layers]
     network = stack_network.StackNetwork(section, s, k, slopes)
     alone = [
         np.random.default_rng(n).standard_normal((k.size, matrix.shape[2], 2))

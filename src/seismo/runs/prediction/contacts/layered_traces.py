@@ -34,13 +34,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seismo.exact.stack import psv_slopes
 from seismo.grid.interpolation import axis_weights, slope_share
 from seismo.runs.prediction.contacts.scattering import (
     ContactStack,
     DiscreteStack,
     exact,
     on_grid,
-    slopes,
 )
 from seismo.runs.prediction.contacts.stack_network import (
     LayerSection,
@@ -55,20 +55,6 @@ LARGEST = 1.25  # wavenumber at which contacts err, over that of the slowest wav
 _CUT = 1.5  # wavenumber at which radiation ends
 _FEWEST = 24  # wavenumbers
 _AS_U = (0, 5)  # fields that go along x as U does; others go as W
-
-# Of J_0 and J_1: in (z / 3)^2 below 3; size and phase in 3 / z above.
-_POLYNOMIALS = (
-    (
-        (0.00021, -0.0039444, 0.0444479, -0.3163866, 1.2656208, -2.2499997, 1.0),
-        (0.00014476, -0.00072805, 0.00137237, -0.00009512, -0.0055274, -0.00000077, 0.79788456),
-        (0.00013558, -0.00029333, -0.00054125, 0.00262573, -0.00003954, -0.04166397, -0.78539816),
-    ),
-    (
-        (0.00002218, -0.00063522, 0.00886638, -0.07908578, 0.42187146, -1.1249997, 1.0),
-        (-0.00020033, 0.00113653, -0.00249511, 0.00017105, 0.01659667, 0.00000156, 0.79788456),
-        (-0.00029166, 0.00079824, 0.00074348, -0.00637879, 0.0000565, 0.12499612, -2.35619449),
-    ),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -115,7 +101,9 @@ class WavenumberSum:
 
     def _on_rings(self, fields: np.ndarray, orders: tuple[int, ...], r: np.ndarray) -> np.ndarray:
         """Return `energies` in 3-D: means over azimuths."""
-        bessel = _bessel(r[:, None] * self.k)
+        from scipy.special import jv  # imported when it is used: a run needs none
+
+        bessel = [jv(m, r[:, None] * self.k) for m in range(4)]
         total = 0.0
         for m in sorted(set(orders)):
             columns = np.array(orders) == m
@@ -140,30 +128,6 @@ def _gathered(squares: np.ndarray) -> np.ndarray:
     """Return squares of motion, pressure and strains (3, ...) of those of all fields (6, ...)."""
     along, down, pressure, exx, ezz, exz = squares
     return np.stack([along + down, pressure, exx + ezz + 2.0 * exz])
-
-
-def _bessel(z: np.ndarray) -> list[np.ndarray]:
-    """Return J_0 to J_3 of numbers that are not negative, to 1e-7.
-
-    Polynomials of Abramowitz & Stegun (1964), 9.4.1 to 9.4.6.
-    """
-    small = (np.minimum(z, 3.0) / 3.0) ** 2
-    large = np.maximum(z, 3.0)
-    zeroth, first = (
-        np.where(
-            z < 3.0,
-            np.polyval(power_series, small) * (0.5 * z) ** m,
-            np.polyval(size, 3.0 / large)
-            * np.cos(large + np.polyval(phase, 3.0 / large))
-            / np.sqrt(large),
-        )
-        for m, (power_series, size, phase) in enumerate(_POLYNOMIALS)
-    )
-    # J_(m+1) = 2 m / z J_m - J_(m-1), and powers where that cancels.
-    safe = np.maximum(z, 0.3)
-    second = np.where(z < 0.3, z**2 / 8.0 * (1.0 - z**2 / 12.0), 2.0 * first / safe - zeroth)
-    third = np.where(z < 0.3, z**3 / 48.0 * (1.0 - z**2 / 16.0), 4.0 * second / safe - first)
-    return [zeroth, first, second, third]
 
 
 def wavenumber_sum(
@@ -285,7 +249,7 @@ class LayeredTraces:
         k = np.concatenate([wavenumbers.k for wavenumbers in sums])
         omega = np.repeat(omegas, [wavenumbers.k.size for wavenumbers in sums])
         s = 1j * omega + damping
-        layers = [slopes(rock, s, k) for rock in self.section.layers]
+        layers = [psv_slopes(rock, s, k) for rock in self.section.layers]
         counted = k <= LARGEST * omega / speeds[1]
         stacks = [
             self._matrices(stack, rows, s, k, counted)

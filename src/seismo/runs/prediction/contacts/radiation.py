@@ -14,12 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from seismo.acquisition.sources import PointSource
+from seismo.exact.stack import EVEN, ORDERS, psv_weights
 from seismo.runs.prediction.contacts.stack_network import RadiatingSource
 from seismo.solver.discretization import Discretization
-
-# Which unit sources are of orders 0 and 1 in 2-D.
-_PLANE_PARITY = np.array([[0.0, 1.0, 1.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0, 0.0]])
-_ORDERS_IN_SPACE = np.array([0, 1, 1, 2, 2])  # of the weights 1, cos, sin, cos 2, sin 2
 
 
 def radiating_sources(discretization: Discretization, lowest: float) -> list[RadiatingSource]:
@@ -54,11 +51,11 @@ def _radiating(
     size = max(np.abs(force).max(), np.abs(moment).max()) or 1.0
     if is_plane:
         unit = np.array([force[0], force[2], moment[0, 0], moment[0, 2], moment[2, 2]])
-        columns = _PLANE_PARITY * unit / size
+        columns = np.stack([EVEN, ~EVEN]) * unit / size
         orders = np.arange(2)
     else:
-        columns = _weights_in_space(force, moment) / size
-        orders = _ORDERS_IN_SPACE
+        columns = psv_weights(force, moment).T / size
+        orders = ORDERS
     if not columns.any():  # a source that moves nothing counts as an explosion
         columns[0] = 0.0, 0.0, 1.0, 0.0, 1.0
     kept = np.flatnonzero(columns.any(axis=1))
@@ -67,18 +64,6 @@ def _radiating(
         source.position[2], tuple(orders[kept].tolist()),
         tuple(tuple(row) for row in columns[kept].round(6).tolist()), growth, dimensions,
     )  # fmt: skip
-
-
-def _weights_in_space(force: np.ndarray, moment: np.ndarray) -> np.ndarray:
-    """Return how much (5, 5) of each unit source, in the plane of a receiver, each weight holds."""
-    half_trace = 0.5 * (moment[0, 0] + moment[1, 1])
-    half_difference = 0.5 * (moment[0, 0] - moment[1, 1])
-    weights = np.zeros((5, 5))
-    weights[0] = 0.0, force[2], half_trace, 0.0, moment[2, 2]
-    weights[1:3, 0] = force[:2]
-    weights[1:3, 3] = moment[:2, 2]
-    weights[3:, 2] = half_difference, moment[0, 1]
-    return weights
 
 
 def strengths(source: PointSource) -> tuple[np.ndarray, np.ndarray]:

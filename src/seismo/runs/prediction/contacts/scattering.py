@@ -5,8 +5,7 @@ surface. With the time factor exp(s t) and fields along x
 
     u_x = i U exp(ikx),  u_z = W exp(ikx),  s_xz = i X exp(ikx),  s_zz = Z exp(ikx)
 
-Down-going P waves are (U, W) = (k, -a) exp(-a z), S waves (b, -k) exp(-b z), with a, b =
-sqrt(k^2 + s^2 / v^2); up-going waves have -a, -b. Amplitudes multiply these vectors.
+Amplitudes are those of the vectors of `seismo.exact.stack`, which solves the exact equations.
 
 On the grid U and Z stand in node rows, W and X in half rows. With the differences G (nodes to half
 rows) and D (half rows to nodes), and the derivatives along x exact,
@@ -36,6 +35,7 @@ from itertools import pairwise
 import numpy as np
 
 from seismo.equations.rock.plane_waves import Rock
+from seismo.exact.stack import StackWaves, balanced, psv_slopes, psv_vectors, solved
 
 _NEWTON = 8  # steps
 _CONVERGED = 1e-15  # relative size of the last step
@@ -90,40 +90,6 @@ class DiscreteStack:
     spacing: float = 1.0
 
 
-def slopes(rock: Rock, s: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Return a and b (wave, kinds) in 1/m of a rock, of a fluid a alone."""
-    speeds = [rock.vp, rock.vs] if rock.vs else [rock.vp]
-    return np.stack([np.sqrt(k**2 + (s / v) ** 2) for v in speeds], axis=-1)
-
-
-def vectors(rock: Rock, s: np.ndarray, k: np.ndarray, down: bool) -> np.ndarray:
-    """Return (U, W, X, Z) of waves of unit amplitude (wave, 4, kinds)."""
-    sign = 1.0 if down else -1.0
-    mu = rock.shear
-    a, *rest = slopes(rock, s, k).T
-    bend = rock.rho * s**2 + 2.0 * mu * k**2
-    kinds = [np.stack([k + 0j, -sign * a, -2.0 * sign * mu * k * a, bend], axis=-1)]
-    for b in rest:
-        kinds.append(np.stack([sign * b, -k + 0j, -bend, 2.0 * sign * mu * k * b], axis=-1))
-    return np.stack(kinds, axis=-1)
-
-
-@dataclass(frozen=True)
-class _Wave:
-    """Waves of all kinds in a medium of a stack, of unit amplitude at a depth."""
-
-    medium: int
-    down: bool
-    depth: float
-
-    def at(self, stack: ContactStack, z: float, s: np.ndarray, k: np.ndarray) -> np.ndarray:
-        """Return (U, W, X, Z) (wave, 4, kinds) at a depth."""
-        rock = stack.media[self.medium]
-        way = z - self.depth if self.down else self.depth - z
-        decay = np.exp(-way * slopes(rock, s, k))
-        return vectors(rock, s, k, self.down) * decay[:, None, :]
-
-
 def exact(stack: ContactStack, s: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Return the amplitudes (wave, leaving, entering) that leave a stack for unit ones that enter.
 
@@ -135,49 +101,24 @@ def exact(stack: ContactStack, s: np.ndarray, k: np.ndarray) -> np.ndarray:
         s: (wave) 1/s.
         k: (wave) wavenumbers along x in 1/m.
     """
-    last = len(stack.media) - 1
-    free = stack.top is not None
-    ends = [(0, stack.depths[0])] * (not free) + [(last, stack.depths[-1])]
-    entering = [_Wave(n, n == 0 and not free, z) for n, z in ends]
-    leaving = [_Wave(n, n != 0 or free, z) for n, z in ends]
-    edges = [] if stack.top is None else [(stack.top, last + 1, 0)]
-    edges += [(z, n, n + 1) for n, z in enumerate(stack.depths)]
-    within = [
-        _Wave(under, down, z)
-        for (_, _, under), pair in zip(edges, pairwise(z for z, *_ in edges), strict=False)
-        for down, z in zip((True, False), pair, strict=True)
-    ]
-
-    def jumps(waves: list[_Wave]) -> np.ndarray:
-        return np.concatenate([
-            np.concatenate([_jump(stack, edge, wave, s, k) for wave in waves], axis=-1)
-            for edge in edges
-        ], axis=1)  # fmt: skip
-
-    amplitudes = solved(jumps(leaving + within), -jumps(entering))
-    outside = sum(1 + (stack.media[wave.medium].vs > 0.0) for wave in leaving)
-    if stack.top is None:
-        return amplitudes[:, :outside]
-    field = np.concatenate([w.at(stack, stack.top, s, k)[:, :2] for w in within[:2]], axis=-1)
-    motion = field @ amplitudes[:, outside : outside + field.shape[2]]
-    return np.concatenate([amplitudes[:, :outside], motion], axis=1)
-
-
-def _jump(
-    stack: ContactStack, edge: tuple[float, int, int], wave: _Wave, s: np.ndarray, k: np.ndarray
-) -> np.ndarray:
-    """Return a wave's jumps (wave, conditions, kinds) at a contact or a surface."""
-    z, above, below = edge
-    beside = [stack.media[n] for n in (above, below) if n < len(stack.media)]
-    sheared = sum(rock.vs > 0.0 for rock in beside)
-    if len(beside) == 1:
-        kept = [1] if stack.rigid else [2, 3] if sheared else [3]
-    else:
-        kept = [[1, 3], [1, 2, 3], [0, 1, 2, 3]][sheared]
-    if wave.medium not in (above, below):
-        return np.zeros((len(k), len(kept), 1 + (stack.media[wave.medium].vs > 0.0)))
-    sign = (wave.medium == above) - float(wave.medium == below)
-    return sign * wave.at(stack, z, s, k)[:, kept]
+    media = stack.media
+    tops = [-np.inf if stack.top is None else stack.top, *stack.depths]
+    kept = [balanced(pair) for pair in pairwise(media)]
+    if stack.top is not None:
+        kept.insert(0, [1] if stack.rigid else balanced(media[:1]))
+    waves = StackWaves(
+        list(pairwise([*tops, np.inf])),
+        [psv_slopes(rock, s, k) for rock in media],
+        [psv_vectors(rock, s, k) for rock in media],
+        kept,
+    )
+    coming = np.concatenate([waves.conditions(*side) for side in waves.entering], axis=-1)
+    amplitudes = waves.answer(-coming)
+    leaving = [amplitudes[n, 1 - side] for n, side in waves.entering]
+    if stack.top is not None:
+        down, up = (waves.field(0, side, stack.top)[:, :2] for side in (0, 1))
+        leaving.append(down @ amplitudes[0, 0] + up @ amplitudes[0, 1])
+    return np.concatenate(leaving, axis=1)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # amplitudes that NaN replaces
@@ -219,10 +160,11 @@ def on_grid(
         equations |= np.concatenate([(index[0] == edge) & (rock.vs > 0.0), index[1] == edge])
         beyond |= np.concatenate(far)
         at = nodes[far[0]] - contact_index, halves[far[1]] + 0.5 - contact_index
-        exponents, there_are = _exponents(first, rows.spacing * slopes(rock, s, k))
+        exponents, there_are = _exponents(first, rows.spacing * psv_slopes(rock, s, k))
         is_carried &= there_are.all(axis=1)
+        fields = psv_vectors(rock, s, k)
         for down, waves in ((low, leaving), (not low, entering)):
-            field = vectors(rock, s, k, down)
+            field = fields[:, 0 if down else 1]
             waves.append((np.concatenate(far), _waves(field, exponents, down, at)))
     system = _equations(rows, free, s, k, np.flatnonzero(equations | ~beyond))
     unknown = [system[:, :, ~beyond], *(system[:, :, far] @ waves for far, waves in leaving)]
@@ -304,13 +246,3 @@ def _equations(
     squares = squares + s[:, None] ** 2 * np.append(rows.rho_x, rows.rho_z)[kept]
     system[:, np.arange(len(kept)), kept] -= squares
     return system
-
-
-def solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the solutions (wave, unknowns, columns) of equations of unlike sizes."""
-    size = np.maximum(np.abs(matrix.real), np.abs(matrix.imag))
-    rows = 1.0 / size.max(axis=2, keepdims=True)
-    size *= rows
-    columns = 1.0 / size.max(axis=1, keepdims=True)
-    solution = np.linalg.solve(matrix * (rows * columns), right * rows)
-    return solution * columns.transpose(0, 2, 1)

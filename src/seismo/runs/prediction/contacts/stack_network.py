@@ -3,11 +3,8 @@
 Each stack of a layered earth scatters incoming waves by its matrix (`scattering`); layers carry
 outgoing waves to the next, with exp(-a h) over a thickness h at the vertical slope a of a wave.
 
-In the vertical plane of a wave a force and a moment are sums of five unit sources (Aki & Richards
-2002, section 9.1), of forces along x and z, and of Mxx, Mxz and Mzz: amplitudes P and S of the
-waves that go down and, with the lower signs, up (vectors of `scattering`), times 2 rho s^2, are
-
-    P = (i k, -+a, k^2, +-2 i k a, -a^2) / a,     S = (-+i b, k, -+b k, -i (b^2 + k^2), +-k b) / b
+In the vertical plane of a wave a force and a moment are sums of the five unit sources of
+`seismo.exact.stack`.
 """
 
 from __future__ import annotations
@@ -18,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo.equations.rock.plane_waves import Rock
-from seismo.runs.prediction.contacts.scattering import ContactStack, DiscreteStack, slopes
-from seismo.runs.prediction.contacts.scattering import vectors as waves_of
+from seismo.exact.stack import psv_source, psv_vectors
+from seismo.runs.prediction.contacts.scattering import ContactStack, DiscreteStack
 
 
 @dataclass(frozen=True)
@@ -55,19 +52,8 @@ class RadiatingSource:
             kinds = 2 if rock.vs else 1
             up = np.broadcast_to(weights[:kinds], (k.size, kinds, 1)).astype(complex)
             return up, np.zeros_like(up)
-        up, down = (_unit_sources(rock, s, k, sign) @ weights for sign in (-1.0, 1.0))
-        return up, down
-
-
-def _unit_sources(rock: Rock, s: np.ndarray, k: np.ndarray, sign: float) -> np.ndarray:
-    """Return amplitudes (wave, kinds, 5) of the unit sources' waves that go down, or up."""
-    a, *shear = slopes(rock, s, k).T
-    kinds = [np.stack([1j * k, -sign * a, k**2, sign * 2j * k * a, -(a**2)], axis=-1) / a[:, None]]
-    for b in shear:
-        bend = -1j * (b**2 + k**2)
-        amplitudes = np.stack([-sign * 1j * b, k, -sign * b * k, bend, sign * k * b], axis=-1)
-        kinds.append(amplitudes / b[:, None])
-    return np.stack(kinds, axis=1) / (2.0 * rock.rho * s**2)[:, None, None]
+        sides = psv_source(rock, s, k) @ weights
+        return sides[:, 1], sides[:, 0]
 
 
 @dataclass(frozen=True)
@@ -172,10 +158,8 @@ class StackNetwork:
                 way = np.exp(-self.a[n] * abs(at - z))[:, :, None]
                 falling = falling + (at > z) * down * way
                 rising = rising + (at <= z) * up * way
-            moved = sum(
-                waves_of(section.layers[n], self.s, self.k, low) @ wave
-                for low, wave in ((True, falling), (False, rising))
-            )
+            vectors = psv_vectors(section.layers[n], self.s, self.k)
+            moved = vectors[:, 0] @ falling + vectors[:, 1] @ rising
             fields.append(self._fields(section.layers[n], moved, falling[:, :1] + rising[:, :1]))
         return np.array(fields)
 
