@@ -35,6 +35,7 @@ from seismo.backends.cpu.barrier import (
     meet,
 )
 from seismo.backends.cpu.c_functions import address_of, argument_reader, argument_words, typed
+from seismo.backends.machine import has_lost_threads
 
 _MODE = ir.IntType(32)
 _WORD = ir.IntType(64)
@@ -210,6 +211,11 @@ def replay(
         words = np.append(tables, np.int64(barrier.ctypes.data))
         if _together(first, count, words, barrier):
             return
+    if lists > 1 and has_lost_threads():  # a parallel loop would end this process
+        for n in range(lists):
+            alone = program._replace(starts=np.ascontiguousarray(program.starts[..., n : n + 2]))
+            _replay_function()(first, count, argument_words(alone).ctypes.data, shot_parallel)
+        return
     _replay_function()(first, count, tables.ctypes.data, shot_parallel)
 
 
