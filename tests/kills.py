@@ -2,13 +2,13 @@
 
 Every scenario that comes with seismo, on a coarser grid and for some sixty steps, is run by a
 process that dies (SIGKILL) before an operation on files chosen at random, and goes on with the
-next one, until it ends. What it leaves is compared with an unbroken run, to the last bit.
+next one, until it ends. What it leaves is compared with an unbroken run, to the last bit. What a
+scenario comes down to before the first step is found once: most of the time is that of files.
 """
 
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,8 +17,10 @@ import warnings
 from pathlib import Path
 
 import seismo
-from goldens.small import changes_to_small
-from seismo.errors import SeismoError
+from goldens import cases
+from goldens.small import STEPS
+from seismo.scenario import Scenario
+from seismo.solver.discretize import discretize
 from test_resume import contents
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,10 +28,9 @@ OPERATIONS = 120  # of a run that ends: about
 UNBROKEN = 0.15  # of the attempts, so that each run comes to its end
 
 
-def killed(worker: subprocess.Popen, scenario: Path, output: Path, at: int | None) -> bool:
-    """Run, or go on, until an operation on files; return whether it was killed there."""
-    order = {"scenario": str(scenario), "output": str(output)}
-    order |= {} if at is None else {"at": at}
+def killed(worker: subprocess.Popen, scenario: Path, output: Path, **how: int) -> bool:
+    """Run, or go on, as `crash_worker` is told; return whether it was killed."""
+    order = {"scenario": str(scenario), "output": str(output), **how}
     assert worker.stdin is not None
     assert worker.stdout is not None
     worker.stdin.write(json.dumps(order) + "\n")
@@ -40,6 +41,15 @@ def killed(worker: subprocess.Popen, scenario: Path, output: Path, at: int | Non
     return answer["code"] != 0
 
 
+def small(path: Path) -> Scenario:
+    """Return a scenario of few points, as goldens have it, and of few steps."""
+    whole = seismo.load(path)
+    spacing = {"grid.spacing": cases.read_cases()["shipped"][path.stem]["grid.spacing"]}
+    duration = STEPS * discretize(whole.changed(spacing)).clock.dt
+    changes = {"time.duration": min(whole.time.duration, duration), "checkpoint": {"steps": 7}}
+    return whole.changed(spacing | changes)
+
+
 def main(count: int, seed: int) -> int:
     """Kill so many times; return how many runs did not end as the unbroken ones."""
     chosen = random.Random(seed)
@@ -47,35 +57,32 @@ def main(count: int, seed: int) -> int:
     with tempfile.TemporaryDirectory(prefix="kills-") as name:
         folder = Path(name)
         os.environ.setdefault("SEISMO_CACHE_DIR", str(folder / "cache"))
-        os.environ["PYTHONWARNINGS"] = "ignore"
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # a GPU has other bits than the whole run
+        os.environ |= {
+            "PYTHONWARNINGS": "ignore",
+            "CUDA_VISIBLE_DEVICES": "",  # a GPU has other bits than the whole run
+            "NUMBA_NUM_THREADS": "1",  # campaigns run side by side
+        }
+        cases.copy_scenarios(folder)
+        output = folder / "x.h5"
         known = {}
-        shutil.copytree(ROOT / "scenarios", folder / "scenarios")
-        for path in sorted((folder / "scenarios").glob("*.yaml")):
-            try:
-                whole = seismo.load(path)
-                small = whole.changed(changes_to_small(whole) | {"checkpoint": {"steps": 7}})
-            except SeismoError as error:
-                print(f"{path.stem}: {str(error)[:150]}", flush=True)
-                continue
-            path.write_text(small.to_yaml())
-            seismo.run(path, folder / "whole.h5", backend="cpu", resume=False).close()
-            known[path] = contents(folder / "whole.h5")
-        print(f"{len(known)} scenarios", flush=True)
-        began = time.monotonic()
+        words = [sys.executable, str(ROOT / "tests/support/crash_worker.py"), "--remember"]
         with subprocess.Popen(
-            [sys.executable, str(ROOT / "tests/support/crash_worker.py")], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True,
-        ) as worker:  # fmt: skip
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as worker:
+            for path in sorted(folder.glob("*.yaml")):
+                path.write_text(small(path).to_yaml())
+                killed(worker, path, output, first=True)
+                known[path] = contents(output)
+            print(f"{len(known)} scenarios", flush=True)
+            began = time.monotonic()
             while kills < count:
                 target = chosen.choice(list(known))
-                output = folder / "x.h5"
                 output.unlink(missing_ok=True)
-                at: int | None = 0
-                while killed(worker, target, output, at):
+                how = {"at": 0}
+                while killed(worker, target, output, **how):
                     kills += 1
                     is_last = chosen.random() < UNBROKEN
-                    at = None if is_last else chosen.randrange(OPERATIONS)
+                    how = {} if is_last else {"at": chosen.randrange(OPERATIONS)}
                 runs += 1
                 print(f"{kills} kills of {runs} runs", end="\r", flush=True)
                 if contents(output) != known[target]:
