@@ -17,6 +17,7 @@ from seismo.exact import (
     acoustic,
     layered_plane,
     metrics,
+    shear,
     whole_space,
 )
 from seismo.exact.medium import Medium
@@ -289,6 +290,43 @@ def test_waves_that_come_up_to_a_surface_err_by_their_incidence(kind, offset, qu
         wanted, names = exact[1], sorted(traces)
     found = metrics.relative_l2(np.stack([traces[name][0] for name in names]), wanted)
     assert 0.6 < expected_error(simulation.discretization).error / found < 1.6
+
+
+@pytest.mark.parametrize(
+    ("moment", "end"), [(None, 0.0), ((0.0, 1e9), 0.0), (None, 1.5)], ids=["on", "moment", "below"]
+)
+def test_sh_waves_err_under_a_surface_as_sums_say(moment, end: float) -> None:
+    """Waves that come up steeply err most: by 6 times what a law of all incidences says."""
+    h = ROCK.vs / (2.5 * FREQUENCY) / 6.0
+    middle, depth, read = 30.0 * h, 25.3 * h, end * 6.0 * h
+    source = {"type": "force", "force": {"y": 1e9}}
+    if moment:
+        source = {"type": "moment_tensor", "components": {"yz": 1e9}}
+    case = {
+        "physics": "elastic_sh",
+        "grid": {"extent": {"x": 2.0 * middle, "z": 50.0 * h}, "spacing": h, "order": 8},
+        "time": {"duration": 2.0 * depth / ROCK.vs + 0.3},
+        "boundaries": {"top": "free_surface"},
+        "model": [{"type": "uniform", "vs": ROCK.vs, "rho": ROCK.rho}],
+        "sources": [source | {"position": {"x": middle, "z": depth},
+                              "wavelet": {"type": "ricker", "frequency": FREQUENCY}}],
+        "receivers": [solver.points([{"x": middle + 3.0 * h, "z": read}])],
+    }  # fmt: skip
+    simulation = solver.simulate(case)
+    times = solver.times(simulation)
+    signal = 1e9 * wavelets.evaluate(simulation.discretization.shots[0].sources[0].wavelet, times)
+    ends = np.array([[3.0 * h, read]]), np.array([0.0, depth])
+    medium = ROCK.vs, ROCK.rho
+    if moment:
+        unit = np.array(moment) / 1e9
+        exact = shear.moment_response(
+            *ends, unit, signal, simulation.dt, *medium, "displacement", 0.0
+        )
+    else:
+        exact = shear.force_response(*ends, signal, simulation.dt, *medium, "velocity", 0.0)
+    (trace,) = solver.traces(simulation).values()
+    found = metrics.relative_l2(trace[0], exact[0])
+    assert 0.5 < expected_error(simulation.discretization).error / found < 2.0
 
 
 def test_the_coefficients_belong_to_all_shots_of_a_survey() -> None:

@@ -85,7 +85,7 @@ def summed_and_exact(given: dict, media, depths, surface: bool) -> tuple[np.ndar
     )
     (source,) = radiating_sources(discretization, 0.0)
     summed = traces.squares([source], np.array([FREQUENCY]), np.ones(1))[0, 0, :, 0]
-    damping, _ = traces._damping(np.array([2.0 * np.pi * FREQUENCY]))
+    damping, _ = traces._damping(np.array([2.0 * np.pi * FREQUENCY]), [source])
     s = np.array([damping + 2j * np.pi * FREQUENCY])
     acting = discretization.shots[0].sources[0]
     h = discretization.grid.spacing[2]

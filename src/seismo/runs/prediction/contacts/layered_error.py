@@ -134,9 +134,11 @@ def closed_surface_error(discretization: Discretization) -> float:
 
     Sources and receivers count as deep below it as they are below the ground, in its slowest rock;
     0 where no differences close it, where sources act among the rows that do, and for waves other
-    than P and SV (`stacks`).
+    than P, SV and SH (`stacks`).
     """
-    if discretization.closure is None or not discretization.physics.fluid_meets_solid:
+    equation = discretization.scenario.equation
+    rigid = equation.layered is not None and equation.waves_in_layers.rigid_surface
+    if discretization.closure is None or not (rigid or discretization.physics.fluid_meets_solid):
         return 0.0
     height = discretization.grid.spacing[2]
     top = discretization.grid.origin[2]
@@ -144,8 +146,8 @@ def closed_surface_error(discretization: Discretization) -> float:
     sources = (source for shot in discretization.shots for source in shot.sources)
     if min(source.position[2] for source in sources) < top + reach:
         return 0.0
-    rock = min(_rocks_at_top(discretization), key=lambda rock: rock.vs)
-    stack = ContactStack((rock, rock), (0.0,), -reach)
+    rock = min(_rocks_at_top(discretization), key=lambda rock: rock.vs or rock.vp)
+    stack = ContactStack((rock, rock), (0.0,), -reach, rigid)
     rows = rows_about(discretization, stack, top + reach)
     section = LayerSection((stack,), (rows,), (top,), (top + reach,), _NEAR * height)
     ends = {group.name: _ends(discretization, group) for group in discretization.groups}

@@ -171,6 +171,8 @@ def _first_and_end(omega: float, speeds: tuple[float, float]) -> tuple[float, fl
     return omega / fastest, math.asinh(_CUT * fastest / slowest)
 
 
+_LEAST = 1e-6  # horizontal slowness of upright waves, in that of the fastest
+_LOST = 0.5  # damping over the time in which waves go the longest path
 _DAMPED = 0.2  # largest damping, in the lowest angular frequency
 # Wavenumbers of all frequencies: on the grid by all stacks together, and by each at least.
 _MOST = 2400
@@ -207,7 +209,7 @@ class LayeredTraces:
         omegas = 2.0 * math.pi * frequencies
         slownesses = {source.slowness for source in sources}
         if None in slownesses:
-            damping, reach = self._damping(omegas)
+            damping, reach = self._damping(omegas, sources)
         else:  # of a wavenumber each: as long as the run lets them ring
             damping = 1.0 / self.discretization.waves.duration
             reach = math.inf
@@ -221,18 +223,32 @@ class LayeredTraces:
         slowest = min(rock.vs or rock.vp for rock in self.section.layers)
         return max(rock.vp for rock in within), slowest
 
-    def _damping(self, omegas: np.ndarray) -> tuple[float, float]:
+    def _longest(self, sources: list[RadiatingSource]) -> float:
+        """Return the longest path in m from sources to receivers, by way of a stack or without."""
+        section = self.section
+        ends = np.array([source.depth for source in sources]), self.depths
+        upright = max(
+            float(sum(np.abs(z - depths).max() for depths in ends))
+            for z in (*section.tops, *section.bottoms)
+        )
+        reflected = math.hypot(upright, float(np.abs(self.distances).max()))
+        return max(
+            self.discretization.waves.longest, reflected, self.discretization.grid.spacing[2]
+        )
+
+    def _damping(self, omegas: np.ndarray, sources: list[RadiatingSource]) -> tuple[float, float]:
         """Return the damping in 1/s, and the distance in m that waves reach with it."""
         waves = self.discretization.waves
         # Waves that a thin seam guides, and sheds on their way, are its own.
         slowest = min(r.vs or r.vp for stack in self.section.stacks for r in stack.media)
-        longest = max(waves.longest, self.discretization.grid.spacing[2])
+        longest = self._longest(sources)
         time = min(longest / slowest, waves.duration)
-        wanted = min(1.0 / time, _DAMPED * float(omegas.min()))
+        most_damped = _DAMPED * float(omegas.min())
         on_grid_count = sum(rows is not None for rows in self.section.rows)
         most = max(_FEWEST_LIMIT, _MOST // max(on_grid_count, 1))
-        damping = max(wanted, least_damping(float(omegas.sum()), self._speeds(), most))
-        return damping, longest * wanted / damping
+        least = least_damping(float(omegas.sum()), self._speeds(), most)
+        damping = max(min(_LOST / time, most_damped), least)
+        return damping, longest * min(1.0, min(1.0 / time, most_damped) / damping)
 
     def _waves(
         self, omegas: np.ndarray, damping: float, reach: float, slowness: float | None
@@ -243,7 +259,7 @@ class LayeredTraces:
         sums = [
             wavenumber_sum(omega, damping, speeds, farthest)
             if slowness is None
-            else WavenumberSum(np.array([omega * slowness]), np.ones(1))
+            else WavenumberSum(np.array([omega * max(slowness, _LEAST / speeds[0])]), np.ones(1))
             for omega in omegas.tolist()
         ]
         k = np.concatenate([wavenumbers.k for wavenumbers in sums])
@@ -286,6 +302,8 @@ class LayeredTraces:
 
     def _surface_reading(self) -> tuple[np.ndarray, float]:
         """Return weights of rows of W that read it on a free surface, and that of its slope."""
+        if self.section.stacks[0].rigid:
+            return np.zeros(1), 0.0
         surface = self.discretization.interpolation.surface(self.discretization.physics.named("vz"))
         return axis_weights(0.0, True, 0, surface)[1], slope_share(0.0, True, surface)
 

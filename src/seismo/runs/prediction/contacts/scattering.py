@@ -166,7 +166,7 @@ def on_grid(
         for down, waves in ((low, leaving), (not low, entering)):
             field = fields[:, 0 if down else 1]
             waves.append((np.concatenate(far), _waves(field, exponents, down, at)))
-    system = _equations(rows, free, s, k, np.flatnonzero(equations | ~beyond))
+    system = _equations(rows, free and not stack.rigid, s, k, np.flatnonzero(equations | ~beyond))
     unknown = [system[:, :, ~beyond], *(system[:, :, far] @ waves for far, waves in leaving)]
     known = np.concatenate([system[:, :, far] @ waves for far, waves in entering], axis=-1)
     amplitudes = solved(np.concatenate(unknown, axis=-1), -known)

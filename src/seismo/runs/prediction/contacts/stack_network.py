@@ -150,7 +150,10 @@ class StackNetwork:
             if self.free and n == 1 and depth < section.bottoms[0]:
                 moved = leaving[0][:, self.kinds(1) :]
                 free = np.concatenate([moved, np.zeros_like(moved)], axis=1)
-                fields.append(self._fields(section.stacks[0].media[0], free, 0.0 * moved[:, :1]))
+                # U of P waves is k times their amplitude.
+                share = section.stacks[0].rigid / self.k[:, None, None]
+                pressure = share * moved[:, :1]
+                fields.append(self._fields(section.stacks[0].media[0], free, pressure))
                 continue
             at = section.clear(depth, n)
             falling, rising = self._arriving(leaving, n, at)
