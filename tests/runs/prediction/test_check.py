@@ -169,7 +169,7 @@ def test_a_miss_too_small_for_a_warning_has_its_spacing_too(capsys):
 def test_the_spacing_named_suits_an_earth_that_varies_sideways():
     """From errors that are as large as they get no law leads to those wanted: it is tried."""
     fall = {"type": "interface", "vp": 3200.0, "vs": 1800.0, "rho": 2400.0,
-            "points": [[0.0, 300.0], [2000.0, 500.0]]}  # fmt: skip
+            "points": [[0.0, 100.0], [2000.0, 900.0]]}  # fmt: skip
     model = {"model": [SCENARIO["model"][0] | {"layers": SCENARIO["model"][0]["layers"][:1]}, fall]}
     plan = plan_of(**model, **section("grid", spacing=40.0))
     said = next(line for line in plan.warnings if "use a grid.spacing of about" in line)

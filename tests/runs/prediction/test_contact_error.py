@@ -251,6 +251,31 @@ def test_contacts_that_dip_err_by_how_unlike_neighbours_are() -> None:
     assert found[3] > 0.1
 
 
+@pytest.mark.parametrize(("dip", "found"), [(0.0, 0.0052), (10.0, 0.0134), (45.0, 0.0196)])
+def test_contacts_along_the_grid_err_less_than_contacts_that_dip(dip: float, found: float) -> None:
+    """Of a force 20 cells away and receivers on both sides, against a grid three times finer."""
+    h, vs = 9.523809523809524, 500.0
+    along = np.array([np.cos(np.radians(dip)), np.sin(np.radians(dip))])
+    across = np.array([-along[1], along[0]])
+    middle = np.array([45.0, 40.37]) * h
+    rocks = [{"vp": 1.8 * v, "vs": v, "rho": 1700.0 + 0.3 * v} for v in (vs, 2.0 * vs)]
+    line = [(middle + side * 1e4 * along).tolist() for side in (-1, 1)]
+    places = [(-15, 0), (-15, 8), (-15, 15), (15, -10), (15, 0), (15, 10)]
+    source, *ends = (middle + h * (a * across + b * along) for a, b in [(-20, -15), *places])
+    given = {
+        "physics": "elastic", "grid": {"extent": {"x": 90 * h, "z": 80 * h}, "spacing": h},
+        "time": {"duration": 1.7},
+        "model": [{"type": "uniform", **rocks[0]},
+                  {"type": "interface", "points": line, **rocks[1]}],
+        "sources": [{"type": "force", "force": {"x": 1e9, "z": 7e8},
+                     "position": dict(zip("xz", source.tolist(), strict=True)),
+                     "wavelet": {"type": "ricker", "frequency": 3.0}}],
+        "receivers": [solver.points([dict(zip("xz", end.tolist(), strict=True)) for end in ends],
+                                    quantities=["velocity"])],
+    }  # fmt: skip
+    assert 0.5 < sideways.sideways_error(discretize(from_dict(given))) / found < 2.2
+
+
 def test_what_enters_stacks_is_what_their_neighbours_send() -> None:
     """The waves between stacks, eliminated from the top down, are consistent at each of them."""
     media = (SOFT, ROCK, WEAK, HARD)

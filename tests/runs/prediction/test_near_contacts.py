@@ -302,3 +302,56 @@ def test_a_receiver_that_moves_is_named_where_it_comes_beside_a_contact() -> Non
     given["receivers"] = [moving]
     affected = near_receivers(discretize(from_dict(given)))[0].affected
     assert affected == "1 of 3 (R0002 at x = 300, z = 300 m)"
+
+
+def beside_a_body(inside: float, outside: float, cells: float) -> dict:
+    """Put a receiver so many cells outside a round body, for S velocities in m/s."""
+    given = document("force", -14.0, [(500.0 - cells * H, 300.0)])
+    given["boundaries"] = {}
+    rocks = [{"vp": 1.8 * v, "vs": v, "rho": 1700.0 + 0.3 * v} for v in (outside, inside)]
+    body = {"type": "sphere", "center": {"x": 700.0, "z": 300.0}, "radius": 200.0, **rocks[1]}
+    given["model"] = [{"type": "uniform", **rocks[0]}, body]
+    return given
+
+
+@pytest.mark.parametrize(
+    ("quantity", "inside", "outside", "found"),
+    [("stress", 500.0, 1000.0, 0.21), ("stress", 1000.0, 500.0, 0.08),
+     ("stress", 400.0, 1240.0, 0.35), ("stress", 1240.0, 400.0, 0.34),
+     ("strain", 1000.0, 500.0, 0.15), ("strain", 1240.0, 400.0, 0.22),
+     ("strain", 500.0, 1000.0, 0.39)],
+)  # fmt: skip
+def test_stresses_err_on_both_sides_of_a_contact_and_strains_on_the_stiffer_more(
+    quantity: str, inside: float, outside: float, found: float
+) -> None:
+    """Medians of receivers all around such bodies, against grids three times finer."""
+    given = beside_a_body(inside, outside, 0.45)
+    given["receivers"][0]["quantities"] = [quantity]
+    error = near_receivers(discretize(from_dict(given)))[0].error
+    assert 0.5 < error / found < 3.0
+
+
+def test_an_explosion_feels_the_modulus_of_p_waves_alone() -> None:
+    given = beside_a_body(1000.0, 500.0, 0.45)
+    rock = given["model"][0]
+    given["model"][1] |= {"vp": rock["vp"], "vs": 700.0, "rho": rock["rho"]}
+    errors = []
+    for kind in ({"type": "explosion", "moment": 1e12},
+                 {"type": "moment_tensor", "components": MOMENT}):  # fmt: skip
+        given["sources"][0] = {
+            "wavelet": given["sources"][0]["wavelet"], "position": {"x": 495.0, "z": 300.0}, **kind
+        }  # fmt: skip
+        errors.append(near_sources(discretize(from_dict(given)))[0].error)
+    assert errors[0] == 0.0
+    assert errors[1] > 0.05
+
+
+def test_a_source_beside_a_contact_does_not_feel_softer_ground_elsewhere() -> None:
+    given = document("force", 0.3)
+    soil = {"top": 0.0, "vp": 700.0, "vs": 300.0, "rho": 1700.0}
+    layers = given["model"][0]["layers"]
+    errors = []
+    for stack in (layers, [soil, layers[0] | {"top": 50.0}, layers[1]]):
+        given["model"][0]["layers"] = stack
+        errors.append(near_sources(discretize(from_dict(given)))[0].error)
+    assert errors[1] == pytest.approx(errors[0])

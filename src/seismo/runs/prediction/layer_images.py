@@ -27,7 +27,7 @@ import numpy as np
 from seismo.acquisition.receivers import paths_of, thinned
 from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES
-from seismo.runs.prediction.contacts.radiation import strengths
+from seismo.runs.prediction.contacts.radiation import is_isotropic, strengths
 from seismo.runs.prediction.layer_waves import LayerWaves, goes_along
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.layer_strength import strength
@@ -315,19 +315,13 @@ def _rocks(
     position = np.repeat(source[:, None], 1 if axis == "z" else _DEPTHS, axis=1)
     position[2] = np.linspace(source[2], depth, position.shape[1])
     position[AXES.index(axis)] = discretization.grid.limits(axis)[side]
-    shears = any(not _is_isotropic(path.source) for path in paths)
+    shears = any(not is_isotropic(path.source) for path in paths)
     rocks: Counter[tuple[float, float]] = Counter()
     for point in position.T[:, None]:
         medium = discretization.earth.at(point, discretization.grid.dimensions)
         vp, vs = (float(np.ravel(medium.get(name, 0.0))[0]) for name in ("vp", "vs"))
         rocks[vp, vs if shears or not vp else 0.0] += 1
     return rocks
-
-
-def _is_isotropic(source: PointSource) -> bool:
-    """Whether a source radiates P waves alone."""
-    force, moment = strengths(source)
-    return not force.any() and bool((moment == moment[0, 0] * np.eye(3)).all())
 
 
 class _SentBack:

@@ -2,7 +2,8 @@
 
 Among layers they are read on their own side (`seismo.solver.interpolation.layer_contacts`,
 `seismo.solver.interpolation.strains`). What is left comes from waves that bend within a cell. With
-r the ratio of moduli at a contact d cells away and p points in the shortest wavelength it is about
+r the ratio of moduli at a contact d cells away and p points in the shortest wavelength beside it it
+is about
 
     moments:                0.02 (r - 1) (10 / p)^2 exp(-1.25 d)
     forces:                 0.006 (r - 1) (10 / p)^2 exp(-1.5 d)
@@ -19,11 +20,17 @@ force or a receiver meets a motion whose slope jumps, at any order and sampling:
     forces and receivers:   0.02 (r - 1) exp(-4 d)
     receivers of strains:   0.3 (r - 1) exp(-1.7 d)
 
-(r = 1.8, 2.8 and 9.7; strains r = 1.7 to 16). On the softer side moments, strains and stresses have
-1 - 1 / r in place of r - 1: the medium beyond strains 1 / r as much. Of motion there only that of
-sources is predicted: at receivers it errs by no more than a few times the contacts' own error.
-Waves of constant density act and are read alike on both sides, but for moments where the earth
-varies sideways.
+(r = 1.8, 2.8 and 9.7; strains r = 1.7 to 16). On the softer side of moments and strains, where what
+lies beyond strains 1 / r as much, and on both sides of stresses, which are continuous across a
+contact and of which those along it have as large a part in the stiffer rock, it is::
+
+    0.5 (1 - 1 / r) exp(-1.7 d)
+
+(round bodies of r = 4.3 and 11, softer and stiffer than what is around). Of motion on the softer
+side only that of sources is told: read, it errs by no more than a few times what contacts make of
+it anyway. Explosions feel the modulus of P waves alone. Waves of
+constant density act and are read alike on both sides, but for moments where the earth varies
+sideways.
 
 On ground that is not flat motion is read by its slope and its next three rows, or by four rows,
 whatever lies among them: 0.008 (r - 1) (10 / p)^2 where a contact does.
@@ -45,6 +52,7 @@ import numpy as np
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.grid.grid import AXES, moved
 from seismo.grid.interpolation import RADIUS
+from seismo.runs.prediction.contacts.radiation import is_isotropic
 from seismo.runs.prediction.lines import WarningLines, named, up_to
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
@@ -69,6 +77,7 @@ _LAYERED = _Law(0.02, 1.25, 2.0), _Law(0.006, 1.5, 2.0)  # of moments, and of fo
 _SIDEWAYS = _Law(0.4, 1.25), _Law(0.02, 4.0)
 _READ = _Law(0.012, 0.9, 2.0), _Law(0.004, 1.5, 2.0)  # of strains, and of motion, among layers
 _READ_SIDEWAYS = _Law(0.3, 1.7), _SIDEWAYS[1]
+_BOUNDED = _Law(0.5, 1.7)  # of strains and moments on the softer side, and of stresses
 # Of motion on ground that is not flat, whose polynomials cross contacts below it: 8 and 11 % found
 # where r is about 2.6, 2.8 and 1.6 cells above one, at 4 points.
 _ON_SLOPES = _Law(0.008, 0.0, 2.0)
@@ -80,15 +89,30 @@ _BENT = (*DIFFERENTIATED, "stress", "pressure")  # quantities that strains along
 
 
 class _Beside(NamedTuple):
-    """A contact: cells away, ratio of moduli across it, and whether it is the softer side here."""
+    """A contact beside a position.
+
+    Attributes:
+        cells: how many it is away.
+        ratio: of moduli across it.
+        softer: whether the position is on its softer side.
+        points: in the shortest wavelength beside it.
+    """
 
     cells: float
     ratio: float
     softer: bool
+    points: float
 
-    def excess(self, by_side: bool) -> float:
-        """Return r - 1, and 1 - 1 / r on the softer side where sides count (`by_side`)."""
-        return 1.0 - 1.0 / self.ratio if by_side and self.softer else self.ratio - 1.0
+    def error(self, law: _Law, bounded: bool = False) -> float:
+        """Return the error so near a contact by a law, or by that of 1 - 1 / r (`bounded`)."""
+        law = _BOUNDED if bounded else law
+        excess = 1.0 - 1.0 / self.ratio if bounded else self.ratio - 1.0
+        return (
+            law.factor
+            * excess
+            * (10.0 / self.points) ** law.power
+            * math.exp(-law.decay * self.cells)
+        )
 
 
 class NearSource(NamedTuple):
@@ -119,15 +143,15 @@ def near_sources(discretization: Discretization) -> list[NearSource]:
     worst: dict[str, NearSource] = {}
     known: dict[tuple, _Beside] = {}
     for source in (s for shot in discretization.shots for s in shot.sources if s.is_local):
-        at = tuple(source.position[AXES.index(a)] for a in axes)
+        shears = not is_isotropic(source)
+        at = (shears, *(source.position[AXES.index(a)] for a in axes))
         if at not in known:
-            known[at] = _nearest(discretization, source.position, axes)
+            known[at] = _nearest(discretization, source.position, axes, shears)
         beside = known[at]
         # A source of volume moves media of any modulus alike.
         acts = source.kind != "pressure"
-        by_side = laws is _SIDEWAYS and source.kind != "force"
-        law = laws[source.kind == "force"]
-        error = _error(discretization, law, beside.cells, beside.excess(by_side)) if acts else 0.0
+        bounded = laws is _SIDEWAYS and source.kind != "force" and beside.softer
+        error = beside.error(laws[source.kind == "force"], bounded) if acts else 0.0
         if source.name not in worst or error > worst[source.name].error:
             worst[source.name] = NearSource(source.name, beside.cells, error)
     return list(worst.values())
@@ -165,9 +189,9 @@ def _near_set(discretization: Discretization, group: ReceiverGroup) -> NearRecei
             law = _ON_SLOPES if sloping else laws[fluid or not strains]
             beside_ground = float(discretization.grid.index("z", z)) < RADIUS
             if beside_ground or not sloping:
-                errors[n] = _error(discretization, law, beside.cells, beside.excess(by_side))
+                errors[n] = beside.error(law, by_side and (beside.softer or bent == {"stress"}))
             if discretization.interpolation.thin_layer and not strains:
-                errors[n] = min(errors[n], _error(discretization, _THIN, beside.cells, 1.0))
+                errors[n] = min(errors[n], beside._replace(ratio=2.0).error(_THIN))
     affected = positions[errors > _LEAST][:, columns]
     is_affected = partial(_among, columns, affected)
     count = min(every * group.count_where(is_affected), len(group))
@@ -226,15 +250,12 @@ def near_maps(discretization: Discretization) -> WarningLines:
             )
 
 
-def _error(discretization: Discretization, law: _Law, cells: float, excess: float) -> float:
-    """Return the error so near a contact, by r - 1 or its substitute."""
-    sampling = (10.0 / discretization.waves.points(discretization.waves.slowest)) ** law.power
-    return law.factor * excess * sampling * math.exp(-law.decay * cells)
-
-
-def _nearest(discretization: Discretization, position: tuple[float, ...], axes: str) -> _Beside:
-    """Return the contact that is nearest to a position."""
-    nearest = _Beside(math.inf, 1.0, False)
+def _nearest(
+    discretization: Discretization, position: tuple[float, ...], axes: str, shears: bool = True
+) -> _Beside:
+    """Return the contact that is nearest to a position, of all moduli or without those of shear."""
+    nearest = _Beside(math.inf, 1.0, False, math.inf)
+    height = float(discretization.grid.heights(discretization.grid.index("z", position[2])))
     if reads_layers(discretization) and "rho" not in discretization.earth.needs:
         return nearest
     steps = np.arange(-_REACH * _PER_CELL, _REACH * _PER_CELL + 1) / _PER_CELL
@@ -253,10 +274,14 @@ def _nearest(discretization: Discretization, position: tuple[float, ...], axes: 
         cell = slice(max(0, n - _PER_CELL // 2), n + _PER_CELL // 2 + 2)
         beside = moduli[:, cell][:, wet[cell] == wet[n]]
         known = beside.min(1) > 0.0
+        speed = float(np.sqrt((beside[known][-1] / beside[0]).min()))
+        known[2:] &= shears
         low, high = (f(beside[known], axis=1) for f in (np.min, np.max))
         most = int((high / low).argmax())
         softer = bool(moduli[known, steps.size // 2][most] ** 2 < low[most] * high[most])
-        nearest = min(nearest, _Beside(float(away[n]), float(high[most] / low[most]), softer))
+        points = discretization.waves.points(speed / height)
+        ratio = float(high[most] / low[most])
+        nearest = min(nearest, _Beside(float(away[n]), ratio, softer, points))
     return nearest
 
 

@@ -82,6 +82,12 @@ def strengths(source: PointSource) -> tuple[np.ndarray, np.ndarray]:
     return force, moment
 
 
+def is_isotropic(source: PointSource) -> bool:
+    """Whether a source radiates P waves alone."""
+    force, moment = strengths(source)
+    return not force.any() and bool((moment == moment[0, 0] * np.eye(3)).all())
+
+
 def _transverse(source: PointSource) -> tuple[np.ndarray, np.ndarray]:
     """Return force and moment in the fluid whose pressure SH waves are."""
     force, moment = strengths(source)

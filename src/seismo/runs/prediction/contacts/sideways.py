@@ -6,6 +6,10 @@ neighbouring nodes, and from the points in the wavelength of the slower medium: 
 degrees and 5 to 14 points in the shortest wavelength the laws are met within a factor of three (at
 45 degrees the lattice is as fine again, and fluid on solid errs by up to ten times less).
 
+Averages are exact to second order where a contact lies along the grid: planes err by 0.2 to 0.35
+of the law there, blocks with their corners by 0.35 to 0.7. Contacts of solids that dip by d err by
+sqrt(sin 2d) of it besides.
+
 The error of a trace is the scattering of parts of contacts to its receiver, over the direct wave.
 Parts no larger than a wavelength / (2 pi) scatter coherently, others are unrelated, so that an
 error e of the law leaves, in n dimensions, with the distances r_s of the source, r_r of the
@@ -56,6 +60,8 @@ ALL_NODES = 100_000
 LINES_OF_PART = 9
 _MOST_ENDS = 50  # sources, and receivers, that waves are scattered between
 _MOST_FACES = 2000
+_ALONG_GRID = 0.4  # of the error of contacts that dip: that of contacts along the grid
+_ALONG = 16  # places in a cell, by which a dip is known
 _PLACES = 5  # along an axis, where the motion is wanted everywhere
 STAIRS = {2: math.pi / 4.0, 3: 2.0 / 3.0}  # area over that of its stairs, mean of all directions
 
@@ -198,17 +204,44 @@ def _faces_of(
             media[key] = sampled(discretization, index)
         signed = contrasts_along(axis, media[key], ~within(index, without))
         sudden = np.stack([_sudden(contrast, "zyx".index(axis)) for contrast in signed])
-        z, y, x = np.nonzero(sudden.any(axis=0))
+        every = np.argwhere(sudden.any(axis=0))
+        z, y, x = thinned(every, _MOST_FACES).T
         nodes = {a: index[a][n] + 0.5 * (a == axis) for a, n in (("x", x), ("y", y), ("z", z))
                  if a in index}  # fmt: skip
         sides = {a: grid.spacing[AXES.index(a)] * (box[a][1] - box[a][0] + 1) / index[a].size
                  for a in index if a != axis}  # fmt: skip
-        areas = np.full(x.size, STAIRS[grid.dimensions] * math.prod(sides.values()))
+        area = STAIRS[grid.dimensions] * math.prod(sides.values()) * len(every)
+        areas = np.full(x.size, area / max(x.size, 1))
         if axis != "z":
             areas = areas * grid.heights(nodes["z"])
         positions = [grid.coordinate(a, nodes[a]) if a in nodes else 0.0 * areas for a in AXES]
-        face_sets.append(Faces(sudden[:, z, y, x], np.stack(positions, axis=-1), areas))
+        contrasts = sudden[:, z, y, x]
+        contrasts[0] *= np.sqrt(_ALONG_GRID**2 + _slant(discretization, axis, nodes))
+        face_sets.append(Faces(contrasts, np.stack(positions, axis=-1), areas))
     return joined(face_sets)
+
+
+def _slant(
+    discretization: Discretization, axis: str, nodes: Mapping[str, np.ndarray]
+) -> np.ndarray:
+    """Return sin(2 dip) of faces (n) at nodes, by how far they move along an axis across a cell."""
+    grid = discretization.grid
+    steps = (np.arange(_ALONG) + 0.5) / _ALONG - 0.5
+    squares = np.zeros(len(nodes[axis]))
+
+    def stiffness(shifts: Mapping[str, np.ndarray | float]) -> np.ndarray:
+        at = {a: grid.coordinate(a, n[:, None] + shifts.get(a, 0.0)) for a, n in nodes.items()}
+        _, bulk, rigidity, _ = media_at(discretization, at["z"], at.get("y"), at["x"])
+        return np.log(np.maximum(bulk + rigidity, 1e-9))
+
+    ends = stiffness({axis: np.array([-0.5, 0.5])})
+    jump = np.maximum(np.abs(ends[:, 1] - ends[:, 0]), 1e-9)[:, None]
+    for other in nodes:
+        if other != axis:
+            low, high = (stiffness({axis: steps, other: side}) for side in (-0.5, 0.5))
+            squares += np.minimum(np.abs(high - low) / jump, 1.0).mean(axis=1) ** 2
+    slope = np.sqrt(squares)
+    return np.minimum(2.0 * slope / (1.0 + slope**2), 1.0)
 
 
 def _sudden(signed: np.ndarray, along: int) -> np.ndarray:
