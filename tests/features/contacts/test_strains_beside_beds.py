@@ -9,6 +9,7 @@ import flat_layers
 import solver
 from seismo.exact.medium import Medium
 from seismo.features.contacts import contact as fluid_solid_contact
+from seismo.features.contacts.beside import source_error
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.interpolation.channels import channel_points
@@ -122,3 +123,27 @@ def test_strains_of_waves_beside_a_sea_bed() -> None:
     errors = np.linalg.norm(read - wanted, axis=(1, 2)) / np.linalg.norm(wanted, axis=(1, 2))
     assert errors[0] < 0.01
     assert errors[1] < 0.04
+
+
+@pytest.mark.parametrize(
+    ("source", "away", "least", "most"),
+    [
+        ({"type": "explosion"}, 4.2, 0.006, 0.02),
+        ({"type": "explosion"}, 7.0, 0.0, 0.0),
+        ({"type": "explosion"}, -4.2, 0.002, 0.01),
+        ({"type": "force", "force": {"x": 1e6}}, 0.4, 0.03, 0.08),
+        ({"type": "moment_tensor", "components": {"xz": 1e9}}, 4.2, 0.007, 0.02),
+    ],
+)
+def test_sources_among_closed_rows_are_told(source, away, least, most) -> None:
+    """Ten points in the shortest wavelength, between the errors of traces 12 to 40 cells away."""
+    moment = {"moment": 1e9} if source["type"] == "explosion" else {}
+    wave = {"type": "ricker", "frequency": WATER["vp"] / (2.5 * H * 10)}
+    document = solver.plan(
+        "elastic", 2, model=layers(WATER, ROCK), receivers=[],
+        grid={"extent": {"x": 64 * H, "z": 64 * H}, "spacing": H, "order": 8},
+        sources=[{**source, **moment, "wavelet": wave,
+                  "position": {"x": 20 * H, "z": BED + away * H}}],
+    )  # fmt: skip
+    told = source_error(discretize(from_dict(document)))
+    assert least <= told <= most

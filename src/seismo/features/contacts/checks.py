@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seismo.errors import SeismoError
+from seismo.features.contacts import beside
 from seismo.features.contacts.closure import closed_rows
 from seismo.features.contacts.contact import (
     Contact,
@@ -366,4 +367,4 @@ def scholte_velocity(contact: Contact) -> float:
 
 
 CHECKS = (Check("positions", sea_bed),)
-CAUSES = (Cause("thin solids on fluids", thin_solid_error, "contacts"),)
+CAUSES = (Cause("thin solids on fluids", thin_solid_error, "contacts"), *beside.CAUSES)
