@@ -1,8 +1,9 @@
-"""The earth model of a scenario as an object that knows vp, vs and rho at any point.
+"""The earth model of a scenario as one object that knows vp, vs and rho at any point.
 
-Parts are painted in the order of the scenario, each over the previous parts; parameters that a part
+Parts are painted in the order of the scenario, each over those before it; parameters that a part
 does not set stay unchanged. Coordinates beyond the interior (in the absorbing layers) are clamped
-to its edge, so that the medium is constant along the normal of every layer.
+to its edge, so that the medium is constant along the normal of every layer. Parts are asked in true
+z, or by the depth below the ground (`GroundFrame`).
 
 Symbols: vp, vs velocities of P and S waves (m/s), rho density (kg/m3); z depth positive down, x, y
 (m).
@@ -10,7 +11,7 @@ Symbols: vp, vs velocities of P and S waves (m/s), rho density (kg/m3); z depth 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import TypeGuard
@@ -27,33 +28,138 @@ from seismo.equations.framework.parameters import (
     worth_finding,
 )
 from seismo.equations.framework.registry import PARAMETERS
-from seismo.equations.rock.anisotropic_loss import (
-    STIFFER,
-    loss_numbers,
-    scaled,
-    shear_share,
-)
+from seismo.equations.rock.anisotropic_loss import STIFFER, loss_numbers, scaled, shear_share
 from seismo.equations.rock.relaxation import Relaxation
 from seismo.errors import ModelError
+from seismo.grid.coordinates import VerticalCoordinate
 from seismo.grid.grid import Bounds
 from seismo.model.effective.cells import Clamp, Range
 from seismo.model.gridded import Gridded
-from seismo.model.ground_frame import GroundFrame, PlacedPoints
-from seismo.model.parts import (
-    DepthProfile,
-    EarthPart,
-    SourceSpheres,
-    Uniform,
-)
+from seismo.model.parts import DepthProfile, EarthPart, SourceSpheres, Uniform
 from seismo.model.random_medium import RandomMedium
 from seismo.model.samples import turned
 from seismo.model.volume import Volume
 
+Boxes = tuple[Bounds, Bounds]  # low and high ends
 # Numbers y, as in `Relaxation`, so close that linear interpolation errs by less than 1e-11.
 _Y = np.linspace(0.0, 1.0 / (LEAST_QUALITY + 1.0), 2**16 + 1)
 _DEGREE = 24  # of the polynomial in y through ratios of velocities, which errs by less than 1e-13
 # Below vp / vs = sqrt(4/3) the bulk modulus is negative; rounding of float32 files is allowed for.
 _LEAST_RATIO = np.sqrt(4.0 / 3.0) * (1.0 - 1e-6)
+
+
+@dataclass(frozen=True)
+class GroundFrame:
+    """Where the points of a grid stand, and how parts of the earth count their z.
+
+    Attributes:
+        topography: that the vertical coordinate s follows; None where it is z.
+        level: z in m of the ground, where there is no topography.
+        below_ground: numbers of the parts whose z counts from the ground.
+    """
+
+    topography: VerticalCoordinate | None = None
+    level: float = 0.0
+    below_ground: frozenset[int] = frozenset()
+
+    def follows_ground(self, number: int) -> bool:
+        """Whether z of a part may differ from that of the grid."""
+        return self.topography is not None or number in self.below_ground
+
+    def points(self, coordinates: Bounds) -> PlacedPoints:
+        """Return points at s, y, x in m."""
+        s, y, x = coordinates
+        if self._is_flat(s):
+            return PlacedPoints(self, coordinates)
+        assert self.topography is not None
+        f = self.topography.surface(y, x)
+        return PlacedPoints(self, (self.topography.z_over(f, s), y, x), f)
+
+    def boxes(self, low: Bounds, high: Bounds) -> PlacedBoxes:
+        """Return the boxes of z, y, x that contain the boxes of s, y, x in m."""
+        if self._is_flat(low[0]):
+            return PlacedBoxes(self, (low, high))
+        assert self.topography is not None
+        # The ground at the corners; z grows with s.
+        corners = [self.topography.surface(*column) for column in _corners(low, high)]
+        top = np.minimum.reduce([self.topography.z_over(f, low[0]) for f in corners])
+        bottom = np.maximum.reduce([self.topography.z_over(f, high[0]) for f in corners])
+        return PlacedBoxes(self, ((top, *low[1:]), (bottom, *high[1:])), corners)
+
+    def _is_flat(self, s: np.ndarray) -> bool:
+        """Whether z is s."""
+        return self.topography is None or bool(np.all(s >= self.topography.flat_from))
+
+    def ground(self, y: np.ndarray | None, x: np.ndarray, f: np.ndarray | None) -> np.ndarray:
+        """Return z in m of the ground at y, x in m, f below the level where that is known."""
+        if self.topography is None:
+            return np.asarray(self.level)
+        return self.topography.level + (self.topography.surface(y, x) if f is None else f)
+
+
+@dataclass(frozen=True)
+class PlacedPoints:
+    """Points at their true z.
+
+    Attributes:
+        frame: of the earth.
+        coordinates: z, y, x in m.
+        below_level: of the ground over them, in m; None where it is not known yet.
+    """
+
+    frame: GroundFrame
+    coordinates: Bounds
+    below_level: np.ndarray | None = None
+
+    def of_part(self, number: int) -> Bounds:
+        """Return z, y, x in m as a part of the model counts z."""
+        if number not in self.frame.below_ground:
+            return self.coordinates
+        z, y, x = self.coordinates
+        return z - self._ground, y, x
+
+    @cached_property
+    def _ground(self) -> np.ndarray:
+        _, y, x = self.coordinates
+        return self.frame.ground(y, x, self.below_level)
+
+
+@dataclass(frozen=True)
+class PlacedBoxes:
+    """Boxes at their true z.
+
+    Attributes:
+        frame: of the earth.
+        ends: low and high z, y, x in m.
+        below_level: of the ground over their corners, in m; None where it is not known yet.
+    """
+
+    frame: GroundFrame
+    ends: Boxes
+    below_level: Sequence[np.ndarray | None] = (None,) * 4
+
+    def of_part(self, number: int) -> Boxes:
+        """Return the boxes that hold these, with z as a part counts it."""
+        if number not in self.frame.below_ground:
+            return self.ends
+        low, high = self.ends
+        highest, lowest = self._ground
+        return (low[0] - lowest, *low[1:]), (high[0] - highest, *high[1:])
+
+    @cached_property
+    def _ground(self) -> tuple[np.ndarray, np.ndarray]:
+        """Z in m of the highest and the lowest ground over the corners."""
+        columns = _corners(*self.ends)
+        corners = [
+            self.frame.ground(*column, f)
+            for column, f in zip(columns, self.below_level, strict=True)
+        ]
+        return np.minimum.reduce(corners), np.maximum.reduce(corners)
+
+
+def _corners(low: Bounds, high: Bounds) -> list[tuple[np.ndarray | None, np.ndarray]]:
+    """Return y, x in m of the corners of boxes."""
+    return [(y, x) for y in (low[1], high[1]) for x in (low[2], high[2])]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Where threads meet within steps: a barrier that spins for as long as that pays, then sleeps.
+"""A barrier at which threads meet within steps: it spins for as long as that pays, then sleeps.
 
 A thread that waits can spin, which costs nothing where every thread has a core of its own, or
 sleep, which gives its core to the late thread, or to another program. The time to spin

@@ -1,4 +1,4 @@
-"""What threads run: the calls of a task list, step by step, with denormal numbers taken for 0.
+"""Worker threads: the calls of a task list, step by step, with denormal numbers taken for 0.
 
 Ahead of a wavefront, and deep in absorbing layers, fields fade through all sizes to nothing. Below
 1.2e-38 a float32 is denormal, and an operation on it takes over a hundred cycles on many

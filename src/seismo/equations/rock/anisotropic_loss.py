@@ -1,4 +1,4 @@
-"""How transversely isotropic rock loses energy: its moduli as qp and qs have them relax.
+"""Loss of transversely isotropic rock: its moduli as qp and qs have them relax.
 
 About the axis of the rock, with the ratios p(w) and s(w) of complex moduli of P and of S waves to
 unrelaxed ones (`seismo.equations.rock.relaxation`)::

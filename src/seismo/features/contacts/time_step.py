@@ -30,8 +30,7 @@ from seismo.grid.surface_closure import SurfaceClosure
 from seismo.model.earth import Earth
 from seismo.model.effective.averaging import cell_average, without_losses
 from seismo.model.effective.cells import GridCells
-from seismo.model.stiffness import normal_stiffness, shear_stiffness
-from seismo.solver.accuracy.time_step import RowLimit, Scheme
+from seismo.solver.accuracy.time_step import RowLimit, Scheme, normal_stiffness, shear_stiffness
 from seismo.solver.stages import RowSlope, RowSums
 
 _WAVENUMBERS = (0.0, 0.5, 0.8, 1.0)  # along the contacts, of the largest

@@ -1,4 +1,4 @@
-"""What a plane wave adds to the fields about its box, as signals of rows and where they act.
+"""Terms that a plane wave adds to the fields about its box: signals of rows, and their points.
 
 Fields inside the box are of all waves, outside of all but the incident wave f. A difference that
 reaches across the boundary takes part of its values from the other side, and lacks

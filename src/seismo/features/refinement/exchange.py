@@ -1,4 +1,4 @@
-"""What two grids of different spacing exchange on the plane where they meet, before each stage.
+"""Exchange of two grids of different spacing on the plane where they meet, before each stage.
 
     before velocities change   traction on the plane, of the coarser grid   -> both
     before stresses change     velocity on the plane, of the finer grid     -> both

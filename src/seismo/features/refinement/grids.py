@@ -40,9 +40,8 @@ from seismo.grid.grid import AXES
 from seismo.grid.interpolation import harmonic_means
 from seismo.model.effective.averaging import cell_average, without_losses
 from seismo.model.effective.cells import GridCells
-from seismo.model.stiffness import normal_stiffness, shear_stiffness
 from seismo.scenario import Scenario
-from seismo.solver.accuracy.time_step import make_clock
+from seismo.solver.accuracy.time_step import make_clock, normal_stiffness, shear_stiffness
 from seismo.solver.accuracy.waves import are_converted
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import field_damping

@@ -35,8 +35,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from seismo.features.topography.curved_runs import plane_names
-from seismo.features.topography.differences import growth
+from seismo.features.topography.differences import growth, plane_names
 from seismo.features.topography.ground import ground_of, steepest_place
 from seismo.features.topography.rows import Topography
 from seismo.features.topography.section import FileTopography, section_of

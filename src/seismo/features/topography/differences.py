@@ -1,4 +1,4 @@
-"""Differences on rows that follow the ground: their weights, cost, and symbol, which limits steps.
+"""Differences on rows that follow the ground: weights, cost, planes, and symbol, a limit of steps.
 
 With a = f_x B (`seismo.features.topography.rows`), G and D the differences of nodes and of half
 points along z, P and P' the interpolations between them (each other's adjoint in the norms of the
@@ -9,8 +9,9 @@ closure), and Px, Px' along x, derivatives at constant z are::
 
 The first is the form of a gradient, the second that of a divergence: Z' is -Z^T in the norms, so
 that forces are the negative adjoint of strain rates and no energy is made, whatever the ground is.
-B varies with the row alone: Z and Z' are weights of rows, in a table. A point in such rows costs
-more than in flat rows (`curved_cost`).
+B varies with the row alone: Z and Z' are weights of rows, in a table. What depends on x and y alone
+are planes of the wave equation on such rows (`planes`). A point in them costs more than in flat
+rows (`curved_cost`).
 
 Where the ground is nearly a plane waves see D = (sx - (a / g) cx sz, sy - (b / g) cy sz, sz / g),
 s being the symbols of the differences along the rows' own axes and c those of interpolations along
@@ -20,13 +21,25 @@ x or y, and z.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from seismo.backends.base import computed_in
+from seismo.backends.operators.cell import planes_of
+from seismo.equations.framework.sloping_ground import (
+    PLANES,
+    RESIDUALS,
+    iterations,
+    on_ground,
+    with_slopes,
+)
+from seismo.equations.rock.relaxation import Relaxation
 from seismo.features.topography.rows import Topography
 from seismo.grid.coefficients import Stencil, cross_reach, midpoint_pairs, staggered_symbol
+from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES
 from seismo.grid.surface_closure import RowWeights, SurfaceClosure, closed_operators
 from seismo.grid.surface_interpolation import midpoint_matrices
@@ -49,6 +62,7 @@ _SH_SHARE = 0.82
 WAVENUMBERS = 16  # along an axis, of the plane waves whose velocities are looked at
 _WAVES = 25  # wavenumbers from 0 to the shortest wave, along each axis
 _ROUNDED = 0.02  # to which slopes and heights are rounded up, so that few differ
+Planes = dict[str, np.ndarray]  # (y, x) of a subdomain, halo along both
 
 
 class _Operators:
@@ -295,3 +309,123 @@ def points_a_step(
             for a in discretization.grid.axes:
                 largest[a] = max(largest[a], float((np.abs(rates[a]) / root).max()))
     return largest
+
+
+def curved(discretization: Discretization, relaxation: Relaxation | None) -> Discretization:
+    """Return a run with the table of its wave equation on a ground that slopes."""
+    rows = discretization.curved_rows
+    topography = discretization.fact(Topography)
+    if topography is None or rows is None:
+        return discretization
+    physics = with_slopes(discretization.physics)
+    if physics.curved_surface is None:
+        return replace(discretization, physics=physics)
+    # Iterations by the steepest dip and the largest c44 / c33, the same for all parts of the grid.
+    extremes = discretization.extremes
+    # c44 / c33 = vs^2 / vp^2; below 3/4 in any solid (bulk modulus > 0).
+    shear = min(0.75, (extremes.vs_max / extremes.vp_min) ** 2)
+    residual = RESIDUALS[computed_in(discretization.scenario.precision)]
+    count = iterations(topography.steepest, shear, residual)
+    return replace(discretization, physics=on_ground(physics, count, rows.to_node))
+
+
+def plane_names(discretization: Discretization) -> tuple[str, ...]:
+    """Return the names of the planes that formulas on curved rows take; none where it is flat."""
+    if discretization.curved_rows is None:
+        return ()
+    axes = discretization.grid.axes
+    names = PLANES[: len(axes) + 1] if discretization.physics.curved_surface else ()
+    return (*planes_of(axes), *names)
+
+
+def planes(
+    discretization: Discretization, subdomain: Subdomain, coefficients: Mapping[str, np.ndarray]
+) -> Planes:
+    """Return the planes of a subdomain, halo included.
+
+    Args:
+        discretization: the run.
+        subdomain: whose columns.
+        coefficients: arrays (z, y, x) of the formulas at nodes, with halo along y and z.
+    """
+    topography = discretization.fact(Topography)
+    rows = discretization.curved_rows
+    if topography is None or rows is None:
+        return {}
+    axes = discretization.grid.axes
+    ground = {name: _window(array, subdomain)
+              for name, array in _of_ground(topography, axes).items()}  # fmt: skip
+    # Planes of the surface's stresses, where this part has its row.
+    surface = discretization.physics.curved_surface
+    if surface is None or subdomain.owned.lo[2] > 0:
+        empty = np.zeros_like(ground["ground_"])
+        return ground | dict.fromkeys(set(plane_names(discretization)) - set(ground), empty)
+    c33, shear = surface.moduli(coefficients, discretization.physics.numbers)
+    return ground | _of_surface(rows, discretization, subdomain, ground, c33, shear)
+
+
+def _of_ground(topography: Topography, axes: str) -> Planes:
+    """Return f, f_x and f_y at the columns (y, x) of the whole grid, by their planes."""
+    arrays = {}
+    for name in planes_of(axes):
+        _, *axis, half = name.split("_")
+        arrays[name] = topography.slope(axis[0], half) if axis else topography.below_level(half)
+    return arrays
+
+
+def _window(array: np.ndarray, subdomain: Subdomain) -> np.ndarray:
+    """Return the columns of a subdomain and its halo; clamped to the grid's ends."""
+    halo = subdomain.halo
+    ny, nx = array.shape
+    x = np.clip(np.arange(-halo, nx + halo), 0, nx - 1)
+    (_, first, _) = subdomain.padded.lo
+    (_, last, _) = subdomain.padded.hi
+    y = np.clip(np.arange(first, last), 0, ny - 1)
+    return array[np.ix_(y, x)]
+
+
+def _of_surface(
+    rows: RowWeights, discretization: Discretization, subdomain: Subdomain, ground: Planes,
+    c33: np.ndarray, shear: Mapping[str, np.ndarray],
+) -> Planes:  # fmt: skip
+    """Return c33 / g, w_x, w_y and the diagonal of A (see `surface.traction`)."""
+    top = subdomain.halo  # the row of the surface in arrays with halo
+    weights = midpoint_pairs(discretization.stencil.order)
+    slope_of_share = rows.down[0, -2]
+    # c33 / g of the nodes.
+    planes = {"surface_c33": _padded(c33[top], subdomain)
+              / (1.0 + ground["ground_"] * slope_of_share)}  # fmt: skip
+    diagonal = planes["surface_c33"].copy()
+    for axis in (a for a in discretization.grid.axes if a != "z"):
+        # w = sum over rows of P0' P0 mu / g
+        total = np.zeros_like(diagonal)
+        for k in range(rows.closed):
+            g = 1.0 + ground[f"ground_{axis}"] * rows.up[k, -2]
+            mu = _padded(shear[axis][top + k], subdomain)
+            total += rows.to_node[k] * rows.up[k, -1] * mu / g
+        planes[f"surface_{axis}"] = total
+        # Diagonal of Px' w Px: the squares of the weights of the half points about a node.
+        along = 1 if axis == "x" else 0
+        through = np.zeros_like(total)
+        for m, weight in enumerate(weights):
+            for n in (m, -1 - m):
+                through += weight**2 * _shifted(total, n, along)
+        diagonal = diagonal + ground[f"ground_{axis}_"] ** 2 * through
+    return planes | {"surface_diagonal": diagonal}
+
+
+def _padded(row: np.ndarray, subdomain: Subdomain) -> np.ndarray:
+    """Return an array (y, x) with halo along y alone, or a single value, with halo along both."""
+    halo = subdomain.halo
+    nx = subdomain.owned.shape[0]
+    ny = subdomain.padded.hi[1] - subdomain.padded.lo[1]
+    columns = np.broadcast_to(row, (ny, nx) if row.shape[1] > 1 else (ny, 1))
+    if columns.shape[1] == 1:
+        return np.broadcast_to(columns, (ny, nx + 2 * halo)).copy()
+    return np.pad(columns, ((0, 0), (halo, halo)), "edge")
+
+
+def _shifted(array: np.ndarray, n: int, along: int) -> np.ndarray:
+    """Return the values n points further along an axis, clamped at the ends."""
+    count = array.shape[along]
+    return array.take(np.clip(np.arange(count) + n, 0, count - 1), along)

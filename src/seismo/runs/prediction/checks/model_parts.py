@@ -30,8 +30,8 @@ from seismo.equations.framework.registry import (
 )
 from seismo.errors import ModelError
 from seismo.grid.grid import Bounds
+from seismo.model.earth import PlacedPoints
 from seismo.model.gridded import Gridded
-from seismo.model.ground_frame import PlacedPoints
 from seismo.model.parts import (
     Block,
     Body,
