@@ -8,7 +8,7 @@ import solver
 from seismo.errors import ScenarioError, ScenarioWarning, UnstableError
 from seismo.features.guided_waves import guides
 from seismo.solver.medium.cpml import AXES
-from seismo.solver.medium.layer_strength import profiles
+from seismo.solver.medium.layer_strength import profiles, strength
 
 ROWS = {"top": 0.0, "vp": 600.0, "vs": 300.0, "rho": 2000.0}
 SOFT = [{"type": "layers", "layers": [ROWS, {**ROWS, "top": 50.0, "vp": 4000.0, "vs": 2000.0}]}]
@@ -116,6 +116,16 @@ def test_layers_beside_a_seam_damp_in_their_outer_part_at_first():
     # m < 1 at the nodes: of 12 none, then the two outer ones, and all later.
     kept = [phase[AXES[0]][6][:12] for phase in profiles(discretization)]
     assert [int((m < 1.0).sum()) for m in kept] == [0, 2, 12]
+
+
+def test_layers_beside_a_seam_have_little_alpha_until_they_are_damped_everywhere():
+    """A change of it while long waves are in a layer sends these back."""
+    discretization = beside_a_seam(4000)
+    early, outer, late = (
+        strength(discretization, damping) for _, damping in discretization.layer_phases
+    )
+    assert early.least_shift == outer.least_shift < late.least_shift
+    assert early.alpha_drop == outer.alpha_drop > late.alpha_drop
 
 
 def test_small_turns_of_a_column_are_no_beds():

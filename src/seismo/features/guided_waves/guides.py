@@ -13,8 +13,8 @@ the modulus's logarithm from node to node (over 40 nodes), and with the contrast
 most of all where the ground has few cells. Stacks of two rocks in turn need most of it; where
 layers have means of their columns (`seismo.features.guided_waves.side_layers`) they need little,
 and so do beds apart, if alpha keeps half its value (`validation/beds_beside_layers.py`): waves grow
-there where d is largest, so that at first the outer part of the layers is damped alone. Which of
-both a column is, and its need, is found by trial runs where it has many beds
+there where d is largest, so that at first the outer part of the layers is damped alone, and
+alpha is less. Which of both a column is, and its need, is tried
 (`seismo.features.guided_waves.trial_runs`).
 
 Between a free surface and a rigid bottom every rock is a plate, in which waves grow at once.
@@ -44,12 +44,17 @@ import numpy as np
 from seismo.equations.framework.parameters import different
 from seismo.equations.rock import elastic_constants, plane_waves
 from seismo.features.guided_waves.side_layers import Columns, has_means
-from seismo.features.guided_waves.trial_runs import SAMPLES, least_damping
+from seismo.features.guided_waves.trial_runs import SAMPLES, LeastDamping, least_damping
 from seismo.grid.grid import AXES, Grid
 from seismo.model.earth import Earth
 from seismo.model.effective import column
 from seismo.model.effective.cells import tensor
-from seismo.solver.medium.field_damping import BESIDE_BEDS, EARLY_OF_STACKS, LayerDamping
+from seismo.solver.medium.field_damping import (
+    BESIDE_BEDS,
+    EARLY_OF_STACKS,
+    LATE_OF_BEDS,
+    LayerDamping,
+)
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
@@ -78,12 +83,11 @@ REFINED = 0.05
 # Beds of a column, where alpha keeps as much as it can: p up to `BEDS_HARMLESS` steps with up to so
 # many points of a layer, and later, beside beds apart and beside stacks of them, whose means layers
 # at the sides have (`seismo.features.guided_waves.side_layers`). Beds with a mean jump from node to
-# node of up to so much are seams, beside which nothing grows before `BEDS_HARMLESS` steps.
+# node of up to so much are seams: without a trial, nothing grows there before `BEDS_HARMLESS`.
 SEAM = 0.1
 LATE_OF_SEAMS = 0.0075  # everywhere in a layer, from `HARMLESS` steps on
 EARLY_OF_BEDS = 0.004  # without a trial
 OF_BEDS = 0.01
-LATE_OF_BEDS = 0.02  # everywhere in a layer, from `HARMLESS` steps on
 STACK = 0.25  # mean jump of a stack, without a trial
 ALWAYS_STACK = 0.45  # and whatever a trial tells
 OF_STACKS = 0.01
@@ -184,7 +188,7 @@ def field_damping(discretization: Discretization, fastest: float) -> LayerDampin
 
 def damping(
     earth: Earth, grid: Grid, free_surface: bool, rigid_bottom: bool = False, fastest: float = 0.0,
-    has_means: bool = False, trial: Callable[[str, Columns], float | None] | None = None,
+    has_means: bool = False, trial: Callable[[str, Columns], LeastDamping | None] | None = None,
 ) -> LayerDamping:  # fmt: skip
     """Return the p that ends growth: 0 where no face encloses a modulus, or has soft ground on top.
 
@@ -196,23 +200,23 @@ def damping(
         fastest: velocity in m/s that the layers are made for.
         has_means: whether columns of the medium have means
             (`seismo.features.guided_waves.side_layers`).
-        trial: function(axis, column) that returns the least p before `BEDS_HARMLESS` steps beside
-            a column, None where none suffices; without a trial its mean jump decides.
+        trial: function(axis, column) that returns the least damping before `BEDS_HARMLESS` steps
+            beside a column, None where none suffices; without a trial its mean jump decides.
     """
     if not {"vp", "vs", "rho"} <= set(earth.needs):
         return LayerDamping()
     nodes, faces = _absorbing_faces(earth, grid)
     contrasts = _on_faces(earth, nodes, [face for face, _ in faces], free_surface, fastest)
     beside = contrasts.down if contrasts.inverted > 1.0 else 0.0
-    of_beds = EARLY_OF_BEDS if beside > SEAM else 0.0
-    stacked = beside > STACK
-    if trial and SEAM < beside < ALWAYS_STACK and _beside_beds(contrasts.inverted) <= BESIDE_BEDS:
+    least: LeastDamping | None = None
+    if beside <= STACK:
+        least = LeastDamping(EARLY_OF_BEDS if beside > SEAM else 0.0, 1.0)
+    if trial and 0.0 < beside < ALWAYS_STACK and _beside_beds(contrasts.inverted) <= BESIDE_BEDS:
         axis, on_face = contrasts.hardest
         least = trial(axis, _column(earth, grid, on_face))
-        stacked = least is None
-        of_beds = least or 0.0
-    averaged = stacked and has_means
-    early, beds = _of_column(contrasts.inverted, stacked, averaged, of_beds)
+    averaged = least is None and has_means
+    of_beds, shift = least or (0.0, 1.0)
+    early, beds = _of_column(contrasts.inverted, least is None, averaged, of_beds)
     ground = _of_ground(contrasts.rise)
     # Means of columns leave jumps along the face alone.
     jump = contrasts.level if averaged else max(contrasts.level, contrasts.upright)
@@ -230,8 +234,9 @@ def damping(
     )  # fmt: skip
     points = max((width for _, width in faces), default=1)
     return LayerDamping(
-        early, late, beds, outer, contrasts.rise, points, contrasts.rocks, 0.0, averaged, beside
-    )
+        early, late, beds, outer, contrasts.rise, points, contrasts.rocks, 0.0, averaged, beside,
+        shift if outer else 1.0,
+    )  # fmt: skip
 
 
 @dataclass

@@ -6,7 +6,8 @@ contrast, and no single number of these tells it. So a column is run by itself::
     layer | `CELLS` cells of the column | layer
 
 with forces of the run's dominant frequency, and with a sequence of dampings of the layers' outer
-part (`seismo.solver.medium.field_damping`).
+part (`seismo.solver.medium.field_damping`), first with little of the alpha that ends growth: the
+more a layer has of it, the thinner it is for long waves, which come back from its outer end.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from seismo.backends.cpu.backend import CpuBackend
 from seismo.grid.grid import AXES
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.medium.field_damping import LayerDamping
+from seismo.solver.medium.field_damping import LATE_OF_BEDS, LayerDamping
 from seismo.solver.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ MOST = 0.01  # and the step that motion is compared with
 EXCESS = 0.08  # of the peak, by which it may be larger
 GROWING = -0.3  # e-folds in 1000 steps, from which on beds ask for more than `MOST`,
 LEFT = 0.02  # and the share of the peak
+SHIFTS = (0.3, 0.5)  # of alpha that ends growth: shares that are tried, with `MOST`,
+HARMLESS_RATE = 1.0  # and e-folds in 1000 steps up to which they will do for a while
 STEPS = 2500
 CELLS = 10
 ROWS = 100  # of a column that are run, with the largest jumps,
@@ -54,11 +57,22 @@ class TrialMotion(NamedTuple):
     share: float
     rate: float
 
+    def grows(self, harmless: float) -> bool:
+        """Whether more than little is left, and at a rate above a harmless one."""
+        return self.rate > harmless and self.share > LEFT
+
+
+class LeastDamping(NamedTuple):
+    """The p that beds ask for at first, and the share of the alpha that ends growth."""
+
+    early: float
+    shift: float
+
 
 def least_damping(
     discretization: Discretization, fastest: float, axis: str, column: dict[str, np.ndarray]
-) -> float | None:
-    """Return the least of `SHARES` with which little grows beside a column, None without any.
+) -> LeastDamping | None:
+    """Return the least alpha and p with which little grows beside a column, None without any.
 
     Args:
         discretization: of the run.
@@ -67,17 +81,21 @@ def least_damping(
         column: earth parameters (n) by name, `SAMPLES` down each row.
     """
     trial = json.dumps(_scenario(discretization, axis, column))
-    most_damped = motion_left(trial, fastest, MOST)
-    if most_damped.rate > GROWING and most_damped.share > LEFT:
+    if motion_left(trial, fastest, MOST, 1.0).grows(GROWING):
         return None
-    harmless = most_damped.share + EXCESS
-    return next((p for p in SHARES if motion_left(trial, fastest, p).share <= harmless), None)
+    for shift in (*SHIFTS, 1.0):
+        most_damped = motion_left(trial, fastest, MOST, shift)
+        if shift == 1.0 or not most_damped.grows(HARMLESS_RATE):
+            for p in SHARES:
+                if motion_left(trial, fastest, p, shift).share <= most_damped.share + EXCESS:
+                    return LeastDamping(p, shift)
+    return None
 
 
 @cache
-def motion_left(scenario: str, fastest: float, share: float) -> TrialMotion:
-    """Run a trial whose layers damp a share of d in their outer part."""
-    damping = LayerDamping(share, share, share, outer=True)
+def motion_left(scenario: str, fastest: float, share: float, shift: float) -> TrialMotion:
+    """Run a trial whose layers damp a share of d in their outer part, with a share of alpha."""
+    damping = LayerDamping(share, LATE_OF_BEDS, share, outer=True, shift=shift)
     discretization = replace(
         discretize(from_dict(json.loads(scenario))), field_damping=damping, fastest_beside=fastest
     )

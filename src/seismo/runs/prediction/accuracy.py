@@ -79,6 +79,7 @@ _MOST_FROM_BEDS = 0.17
 _MOST_FROM_SEAMS = 0.03
 _POINTS = 12
 _BY_POINTS = 1.3  # the power of the points
+_GROWN = 8.0  # times the square of the time after the onset, over the onset: until all comes back
 _LITTLE = 0.1  # of an error: share of another that counts as nothing beside it
 _THICK = 0.1  # of the longest dominant wavelength: the thickness of layers whose law holds
 _LONG_WAVES = {"displacement", "strain"}
@@ -250,22 +251,30 @@ def sent_back(
     points = points or discretization.scenario.boundaries.layer.points
     is_little = _send_back_little(discretization, points, coarser, beside)
     steps = math.ceil(discretization.clock.steps / coarser)
-    phases = replace(discretization.field_damping, points=points).phases(steps)
-    ends = [first for first, _ in phases[1:]] + [steps]
     dt = coarser * discretization.clock.dt
     errors = []
-    for (first, damping), end in zip(phases, ends, strict=True):
+    for first, end, damping in _phases(discretization, points, steps):
         until = end * dt if end < steps else math.inf
         known = None
         if not (damping or is_little):
             known = images_error(discretization, points, coarser, (first * dt, until))
         share = math.sqrt((end - first) / steps)
         if known is None:
-            known = share * _of_layers(discretization, damping, points, coarser, first * dt)
+            known = share * _of_layers(discretization, damping, points, coarser, (first, end))
         elif discretization.field_damping.outer:
-            known = math.hypot(known, share * _of_beds(discretization, points))
+            known = math.hypot(known, share * _of_beds(discretization, points, end))
         errors.append(known)
     return math.hypot(*errors)
+
+
+def _phases(
+    discretization: Discretization, points: int, steps: int
+) -> Iterator[tuple[int, int, float]]:
+    """Yield the first step, the one after the last, and the p of each part of a run."""
+    phases = replace(discretization.field_damping, points=points).phases(steps)
+    ends = [first for first, _ in phases[1:]] + [steps]
+    for (first, damping), end in zip(phases, ends, strict=True):
+        yield first, end, damping
 
 
 def _send_back_little(
@@ -290,21 +299,21 @@ def layer_errors(discretization: Discretization) -> list[tuple[float, float]]:
     """Return from which time [s] on layers send back how much of the waves, for a whole trace."""
     points = discretization.scenario.boundaries.layer.points
     errors = []
-    for first, damping in discretization.field_damping.phases(discretization.clock.steps):
-        begin = first * discretization.clock.dt
+    for first, end, damping in _phases(discretization, points, discretization.clock.steps):
         known = None if damping else images_error(discretization, points)
         if known is None:
-            known = _of_layers(discretization, damping, points, 1.0, begin)
+            known = _of_layers(discretization, damping, points, 1.0, (first, end))
         elif discretization.field_damping.outer:
-            known = math.hypot(known, _of_beds(discretization, points))
-        errors.append((begin, known))
+            known = math.hypot(known, _of_beds(discretization, points, end))
+        errors.append((first * discretization.clock.dt, known))
     return errors
 
 
 def _of_layers(
-    discretization: Discretization, damping: float, points: int, coarser: float, begin: float
-) -> float:
-    """Return the reflection, over a whole trace, of layers that damp from a time [s] on.
+    discretization: Discretization, damping: float, points: int, coarser: float,
+    steps: tuple[int, int],
+) -> float:  # fmt: skip
+    """Return what layers that damp the fields between two steps send back of a whole trace.
 
     And matched ones where no path is known.
     """
@@ -313,7 +322,7 @@ def _of_layers(
     matched = matched_layer_error(points, discretization.physics.differences == "second")
     if not damping:
         guides = discretization.field_damping.outer
-        return math.hypot(matched, guides * _of_beds(discretization, points))
+        return math.hypot(matched, guides * _of_beds(discretization, points, steps[1]))
     if damping == discretization.field_damping.rocks:
         waves = replace(
             discretization.waves, spacing=tuple(coarser * h for h in discretization.waves.spacing)
@@ -321,18 +330,25 @@ def _of_layers(
         return math.hypot(matched, rock_layer_error(waves, points, damping)) * _grazing(
             discretization
         )
+    begin = steps[0] * coarser * discretization.clock.dt
     back = damped_error(discretization, damping, points, coarser, begin)
-    return math.hypot(matched, back, _of_beds(discretization, points))
+    return math.hypot(matched, back, _of_beds(discretization, points, steps[1]))
 
 
-def _of_beds(discretization: Discretization, points: int) -> float:
-    """Return the reflection of beds that end in layers of their mean, or guide waves singly."""
-    guided = discretization.field_damping
+def _of_beds(discretization: Discretization, points: int, end: int) -> float:
+    """Return what comes back because beds end in layers of their mean, or guide waves apart.
+
+    The latter grow for a while before so much comes back, where alpha is less than would end that.
+    """
+    guided = replace(discretization.field_damping, points=points)
     share = _FROM_MEANS * guided.jump * guided.averaged
     if guided.outer:
         most = _MOST_FROM_BEDS if guided.early else _MOST_FROM_SEAMS
         share = min(_FROM_BEDS * guided.jump**2, most)
         share *= (_POINTS * discretization.subdivision / points) ** _BY_POINTS
+        if guided.shift < 1.0:
+            later = max(0.0, end / guided.onset_of_beds - 1.0)
+            share *= min(1.0, _GROWN * later**2)
     return min(1.0, share) * _grazing(discretization)
 
 

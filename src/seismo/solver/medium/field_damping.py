@@ -15,6 +15,7 @@ BESIDE_BEDS = 0.015
 EARLY_OF_STACKS = 0.002
 OUTER = 0.9  # depth u in a layer from which on that of beds apart acts, up to `HARMLESS` steps
 BEDS_HARMLESS = 1500
+LATE_OF_BEDS = 0.02  # p beside beds apart, everywhere in a layer, from `HARMLESS` steps on
 BEDS_POINTS = 14
 HARMLESS = 3000  # steps in which waves of ground grow to 1 % of the peak at most,
 HARMLESS_RISE = 60.0  # up to that contrast,
@@ -30,6 +31,7 @@ class LayerDamping:
         beds: p from `onset_of_beds` on.
         late: p from `onset` on.
         outer: whether p before `onset` acts from `OUTER` of a layer's depth on.
+        shift: share of the alpha that ends growth which layers have before `onset`, where `outer`.
         rise: contrast of the ground, as `HARMLESS_RISE`.
         averaged: whether layers at the sides have means of their columns
             (`seismo.features.guided_waves.side_layers`).
@@ -50,6 +52,7 @@ class LayerDamping:
     advised: float = 0.0
     averaged: bool = False
     jump: float = 0.0
+    shift: float = 1.0
 
     def replaced(self, share: float | None, steps: int) -> LayerDamping:
         """Return a constant p instead, for a run of so many steps; itself where that is None.
@@ -92,5 +95,15 @@ class LayerDamping:
 
     def acts_from(self, share: float) -> float:
         """Return the depth in a layer (0 to 1) from which on it has this p."""
-        outer = self.outer and share in (self.early, self.beds) and share != self.late
-        return OUTER if outer else 0.0
+        return OUTER if self._is_outer(share) else 0.0
+
+    def shift_at(self, share: float) -> float:
+        """Return the share of the alpha that ends growth which a layer with this p has."""
+        if self.outer:
+            return self.shift if self._is_outer(share) else 1.0
+        of_all = EARLY_OF_STACKS if self.beds > self.rocks else BESIDE_BEDS
+        return min(1.0, share / of_all)
+
+    def _is_outer(self, share: float) -> bool:
+        """Whether this p, of a time before `onset`, acts in the outer part alone."""
+        return self.outer and share in (self.early, self.beds) and share != self.late

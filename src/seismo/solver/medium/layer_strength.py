@@ -14,7 +14,6 @@ from seismo.solver.medium.cpml import (
     least_shift,
     profile,
 )
-from seismo.solver.medium.field_damping import BESIDE_BEDS, EARLY_OF_STACKS
 
 GUIDING_ALPHA_DROP = 0.5  # the same where a medium may guide waves that grow
 GUIDING_SHIFT = 0.05  # smallest alpha / d there: with less they grow for sources of low frequency
@@ -35,11 +34,8 @@ def strength(
     # Default frequency shift, alpha = pi f with f in dominant frequencies.
     if alpha is None:
         alpha = discretization.physics.layer_shift * discretization.dominant_frequency
-    # Ground that guides little changes alpha as little as it damps.
     guided = discretization.field_damping
-    guides = min(1.0, damping / (EARLY_OF_STACKS if guided.beds > guided.rocks else BESIDE_BEDS))
-    if guided.outer:
-        guides = 1.0
+    guides = guided.shift_at(damping)
     least = guides * GUIDING_SHIFT
     if discretization.physics.differences == "second":
         # Second differences: alpha in proportion to d, so that nothing grows.
