@@ -292,6 +292,18 @@ def test_waves_that_come_up_to_a_surface_err_by_their_incidence(kind, offset, qu
     assert 0.6 < expected_error(simulation.discretization).error / found < 1.6
 
 
+def test_strains_on_the_surface_of_water_are_those_of_its_potential() -> None:
+    """Where exx and ezz vanish exz is left, which is as large as motion times k."""
+    case = document(8.0, "elastic", order=8) | {"boundaries": {"top": "free_surface"}}
+    water = {"top": 0.0, "vp": 1500.0, "vs": 0.0, "rho": 1000.0}
+    rock = {"top": 200.0, "vp": ROCK.vp, "vs": ROCK.vs, "rho": ROCK.rho}
+    case["model"] = [{"type": "layers", "layers": [water, rock]}]
+    case["receivers"] = [solver.points([{"x": 1000.0, "z": 0.0}], quantities=["strain"])]
+    causes = dict(expected_error(discretize(from_dict(case))).causes)
+    assert causes["the free surface"] < 0.02
+    assert causes["contacts of media"] < 0.05
+
+
 @pytest.mark.parametrize(
     ("moment", "end"), [(None, 0.0), ((0.0, 1e9), 0.0), (None, 1.5)], ids=["on", "moment", "below"]
 )

@@ -171,7 +171,8 @@ class StackNetwork:
         along, down, shear, pull = (moved[:, n : n + 1] for n in range(4))
         exx = self.k[:, None, None] * along
         ezz = pull / rock.stiffness + rock.thin_stretch * exx
-        exz = shear / (2.0 * rock.shear) if rock.shear else 0.0 * shear
+        # A fluid does not rotate: d_z u_x = d_x u_z.
+        exz = shear / (2.0 * rock.shear) if rock.shear else self.k[:, None, None] * down
         return np.concatenate([along, down, pressure, exx, ezz, exz], axis=1)
 
     def _arriving(
