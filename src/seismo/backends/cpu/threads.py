@@ -205,17 +205,20 @@ def replay(
         barrier: where task lists that do wait meet (`barrier.new_barrier`), None for a parallel
             loop of each phase.
     """
-    tables = argument_words(program)
     lists = program.starts.shape[2] - 1
+    if lists > 1 and has_lost_threads():  # a parallel loop would end this process
+        # The lists of shots one after another; others as a single list, phase by phase.
+        ends = [[n, n + 1] for n in range(lists)] if shot_parallel else [[0, lists]]
+        for pair in ends:
+            alone = program._replace(starts=np.ascontiguousarray(program.starts[..., pair]))
+            tables = argument_words(alone)  # kept until its address has been used
+            _replay_function()(first, count, tables.ctypes.data, shot_parallel)
+        return
+    tables = argument_words(program)
     if barrier is not None and lists == numba.get_num_threads() > 1 and not shot_parallel:
         words = np.append(tables, np.int64(barrier.ctypes.data))
         if _together(first, count, words, barrier):
             return
-    if lists > 1 and has_lost_threads():  # a parallel loop would end this process
-        for n in range(lists):
-            alone = program._replace(starts=np.ascontiguousarray(program.starts[..., n : n + 2]))
-            _replay_function()(first, count, argument_words(alone).ctypes.data, shot_parallel)
-        return
     _replay_function()(first, count, tables.ctypes.data, shot_parallel)
 
 
