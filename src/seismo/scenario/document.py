@@ -474,8 +474,8 @@ def filled(
     from seismo.scenario.mistakes import continuation
 
     # An unknown key may have been meant to move the grid, or to be a section of it.
-    enigmas = [m for m in mistakes if m.is_unknown and not m.suggestion.meant]
-    if any(len(m.path) == 1 or m.path[0] in continuation.BASIC for m in enigmas):
+    unexplained = [m for m in mistakes if m.is_unknown and not m.suggestion.meant]
+    if any(len(m.path) == 1 or m.path[0] in continuation.BASIC for m in unexplained):
         return None
     # Unknown keys of other sections are left out by stand-ins.
     paths = [m.path for m in document.mistakes]

@@ -413,7 +413,7 @@ def test_kernels_that_nobody_uses_go_when_others_come(monkeypatch, tmp_path):
 def test_bodies_of_output_and_halos(precision, compiler):
     """What cuts, rounds, raises peaks and packs, as `cuts`, `maps` and `halo` launch it.
 
-    And what `slip_terms` adds.
+    And the body of slopes, `add_slopes`.
     """
     card = CompilingCard((9, 0))
     backend, whole = GpuBackend(precision, card), np.uint32

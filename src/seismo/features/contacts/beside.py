@@ -7,7 +7,7 @@ the contact, traces err besides by about (10 / p)^2 times
 
     horizontal forces               0.012 + 0.06 exp(-2 d)
     vertical forces                 0.004
-    explosions in the solid         0.008
+    explosions in the solid         0.008 p / 10
     other moments                   0.015
     explosions in the fluid         0.003 + 0.008 exp(-2 d)
     receivers of motion, stress             0.02 exp(-2 d)

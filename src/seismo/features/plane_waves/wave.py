@@ -6,7 +6,7 @@ reaches across the boundary takes part of its values from the other side, and la
     sum over j of  c_j (chi_i - chi_j) f_j,      chi = 1 inside, 0 outside,
 
 at point i. Across x and y the sum is over columns, which have the same motion at other times: a
-signal for each row and a short filter for each column (`retarded_filter`). Across z it is over
+signal for each row and a short filter for each column (`retarded_filters`). Across z it is over
 rows, of which each column has the same sum.
 """
 

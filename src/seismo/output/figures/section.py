@@ -3,7 +3,7 @@
 A 2-D grid is its own section. A 3-D grid is cut along x-z, y-z and x-y through a point. Depth z
 points down the page; a section x-y is a map seen from above, so x (north) points up and y (east)
 to the right. The section goes through the points next to the wanted position
-(`SectionPosition`).
+(`drawn_position`).
 
 Arrays on sections are images, framed to scale; over topography they are drawn where points stand.
 """

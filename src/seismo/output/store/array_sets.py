@@ -265,7 +265,7 @@ class _OnGrid(NamedArrays):
     """Arrays over the axes of a slice of the grid.
 
     Attributes:
-        ground: that rows follow, None where it is flat; the axis z is s then (`ground_record`).
+        ground: that rows follow, None where it is flat; the axis z is s then (`GroundRecord`).
     """
 
     _leading = 0  # axes before the grid's

@@ -4,11 +4,11 @@ Each is a sum of weighted points; divergence and rotation differentiate the inte
 the scheme's own differences. Among layers they are of the strains at the position, and stresses
 along the layers are of the position's own rock (`seismo.solver.interpolation.strains`).
 
-A channel of a fibre is the mean strain along its gauge length l, of straight pieces t .
-[v(end) - v(begin)] / l (`seismo.acquisition.receivers`). Beside contacts of layers, and among the
-rows of a free surface, motion is read with errors of a few thousandths, other ones at either end,
-which a short l makes large. Strains are read there directly, so that short pieces integrate them,
-from contact to contact::
+A channel of a fibre is the mean strain along its gauge length l, of straight pieces
+t . [v(end) - v(begin)] / l (`seismo.acquisition.receivers`). Beside contacts of layers, and among
+the rows of a free surface, motion is read with errors of a few thousandths, other ones at either
+end, which a short l makes large. Strains are read there directly, so that short pieces integrate
+them, from contact to contact::
 
     1/l int t . e t ds  =  sum_k w_k t . e(s_k) t,     s_k, w_k of Gauss and Legendre
 
@@ -211,7 +211,7 @@ def receiver_points(
 def _fibre_points(interpolation: PointInterpolation, fibre: Fibre, number: int) -> PointsByField:
     """Return the points, by their field, that read the mean strain along a channel's gauge length.
 
-    Pieces between bends read the motion at their ends, or strains (`fibre_reading`).
+    Pieces between bends read the motion at their ends, or strains (`_strain_places`).
     """
     observables = interpolation.physics.observables
     corners = fibre.ends[number]

@@ -4,7 +4,7 @@ A layout is looked up in a table measured on a card, by the axes, the kind of fo
 (`KernelFields.kind`), the kind of box and the order of the differences. A box is "inner", without a
 layer; "layer", in a layer across y or z; "edge", where these meet; "side", in layers across x, a
 few lanes wide; "corner", where these meet others; "curved", in rows that follow the ground; or
-"sloping", in such rows where threads march (`march_slopes`).
+"sloping", in such rows where threads march (`march.along_slopes`).
 
 `seismo tune` measures other cards: the results are kept beside the compiled kernels, by the card's
 name.

@@ -159,7 +159,7 @@ def tiled(update: Callable, shape: BlockShape) -> March:
 
 
 def across(update: Callable, flux: Callable, shape: BlockShape) -> March:
-    """Return the code writer of a thread's planes of a layer across z (`fused_pml.across`).
+    """Return the code writer of a thread's planes of a layer across z (`derivatives.across`).
 
     It begins as far before them as fluxes are needed, so that each flux is computed in a single
     way.

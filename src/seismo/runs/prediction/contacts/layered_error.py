@@ -3,7 +3,7 @@
 A source radiates P and S waves of every wavenumber k along x into its layer (`radiation`). Stacks
 of contacts (`stacks`) and the free surface reflect and transmit by their matrices, and layers carry
 waves from stack to stack (`stack_network`). With the matrices of the grid instead of the exact ones
-(`scattering`) the motion u(f) at a receiver, a sum over k (`wavenumber_sums`), differs, and
+(`scattering`) the motion u(f) at a receiver, a sum over k (`layered_traces`), differs, and
 
     e^2 = sum over f of |u_grid - u|^2  /  sum of |u|^2
 
