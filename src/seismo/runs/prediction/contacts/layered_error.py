@@ -136,9 +136,10 @@ def closed_surface_error(discretization: Discretization) -> float:
     0 where no differences close it, where sources act among the rows that do, and for waves other
     than P, SV and SH (`stacks`).
     """
-    equation = discretization.scenario.equation
-    rigid = equation.layered is not None and equation.waves_in_layers.rigid_surface
-    if discretization.closure is None or not (rigid or discretization.physics.fluid_meets_solid):
+    waves = discretization.scenario.equation.layered
+    if discretization.closure is None or waves is None:
+        return 0.0
+    if not (waves.rigid_surface or discretization.physics.fluid_meets_solid):
         return 0.0
     height = discretization.grid.spacing[2]
     top = discretization.grid.origin[2]
@@ -147,7 +148,7 @@ def closed_surface_error(discretization: Discretization) -> float:
     if min(source.position[2] for source in sources) < top + reach:
         return 0.0
     rock = min(_rocks_at_top(discretization), key=lambda rock: rock.vs or rock.vp)
-    stack = ContactStack((rock, rock), (0.0,), -reach, rigid)
+    stack = ContactStack((rock, rock), (0.0,), -reach, waves.rigid_surface)
     rows = rows_about(discretization, stack, top + reach)
     section = LayerSection((stack,), (rows,), (top,), (top + reach,), _NEAR * height)
     ends = {group.name: _ends(discretization, group) for group in discretization.groups}
