@@ -89,7 +89,8 @@ def _error(discretization: Discretization, law: _RowLaw, z: float) -> float:
     if cells >= _REACH:
         return 0.0
     coarseness = 10.0 / discretization.waves.points(discretization.waves.slowest)
-    return (law.everywhere + law.beside * math.exp(-_DECAY * cells)) * coarseness**law.power
+    share = law.everywhere + law.beside * math.exp(-_DECAY * cells)
+    return min(1.0, share * coarseness**law.power)
 
 
 def _nearest(discretization: Discretization, z: float) -> tuple[Contact, float]:
@@ -100,6 +101,6 @@ def _nearest(discretization: Discretization, z: float) -> tuple[Contact, float]:
 
 
 CAUSES = (
-    Cause("sources beside contacts of fluid and solid", source_error, "contacts"),
-    Cause("receivers beside contacts of fluid and solid", receiver_error, "contacts"),
+    Cause("sources beside fluids", source_error, "contacts"),
+    Cause("receivers beside fluids", receiver_error, "contacts"),
 )
