@@ -483,7 +483,9 @@ WARNED = {
             [100.0, 100.0], [500.0, 500.0], [500.0, 100.0], [100.0, 500.0]]}],
     },
     "only t = 0 is kept": {"receivers": [SCENARIO["receivers"][0] | {"interval": 5.0}]},
-    "boundaries.layer.points": {"boundaries": {"layer": {"points": 4}}},
+    "boundaries.layer.points": {
+        "boundaries": {"layer": {"points": 6}}, "grid": SCENARIO["grid"] | {"accuracy": 0.02},
+    },
     "a contact at z = 1100 m, below the grid, .* 1000 m, .* back from t = 0.* s on; traces lack": {
         "model": [{"type": "layers", "layers": [
             *SCENARIO["model"][0]["layers"], {"top": 1100.0, "vp": 4000.0, "vs": 2300.0,
