@@ -221,15 +221,15 @@ class Kind:
 
 
 KINDS = (
-    Kind("uniform rock", uniform, 0.85, 0.0),
-    Kind("layers", layers, 0.6, 0.1),
-    Kind("gradients", gradient, 0.8, 0.0),
-    Kind("basins", basin, 0.65, 0.0),
-    Kind("bodies", bodies, 0.35, 0.0),
-    Kind("well logs", well_log, 0.4, 0.15),
-    Kind("soil", soil, 0.8, 0.05, 1.0, (200.0, 450.0)),
-    Kind("sea", sea, 0.8, 0.05, 0.65, (500.0, 900.0)),
-    Kind("hills and canyons", hills, 0.55, 0.0, 1.0),
+    Kind("uniform rock", uniform, 0.9, 0.0),
+    Kind("layers", layers, 0.9, 0.0),
+    Kind("gradients", gradient, 0.85, 0.0),
+    Kind("basins", basin, 0.85, 0.0),
+    Kind("bodies", bodies, 0.85, 0.0),
+    Kind("well logs", well_log, 0.85, 0.0),
+    Kind("soil", soil, 0.85, 0.0, 1.0, (200.0, 450.0)),
+    Kind("sea", sea, 0.9, 0.0, 0.65, (500.0, 900.0)),
+    Kind("hills and canyons", hills, 0.85, 0.0, 1.0),
     Kind("plane waves", over_plane_waves, 0.9, 0.0, 1.0),
 )
 QUICK = ("uniform rock", "soil")
