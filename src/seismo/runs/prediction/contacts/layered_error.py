@@ -117,8 +117,7 @@ def layered_error(discretization: Discretization) -> Contacts:
     waves = discretization.waves
     if all(rows is None for rows in section.rows) and not discretization.slips.corrected:
         return Contacts(0.0, False)
-    slowest = min(rock.vs or rock.vp for rock in section.layers)
-    points = slowest / (waves.spectra.frequency * discretization.grid.spacing[2])
+    points = section.slowest / (waves.spectra.frequency * discretization.grid.spacing[2])
     lent = any(not contact.closed for contact in discretization.slips.corrected)
     lending = lent * waves.spectra.error(LENT(points))
     ends = {group.name: _ends(discretization, group) for group in discretization.groups}
@@ -225,13 +224,12 @@ def _scattered(
     """Return the error that contacts leave whose rows are known, by the name of a set."""
     if all(rows is None for rows in section.rows):
         return dict.fromkeys(ends, 0.0)
-    slowest = min(rock.vs or rock.vp for rock in section.layers)
     depths = np.unique(np.concatenate([each.depths for each in ends.values()]))
     distances = np.unique(np.concatenate([each.distances for each in ends.values()]))
     sources = radiating_sources(discretization, max(*depths, *section.bottoms))
     is_plane = all(source.slowness is not None for source in sources)
     frequencies, shares = _sampled(
-        discretization, slowest, _PLANE_BANDS if is_plane else np.array(_BANDS)
+        discretization, section.slowest, _PLANE_BANDS if is_plane else np.array(_BANDS)
     )
     if not frequencies.size:
         return dict.fromkeys(ends, 0.0)
@@ -239,7 +237,7 @@ def _scattered(
     squares = traces.squares(sources, frequencies, shares)
     ratios = squares[1] / np.where(squares[0] > 0.0, squares[0], np.inf)
     worst = np.sqrt(np.minimum(ratios, 2.0).max(axis=0))
-    is_transverse = discretization.scenario.equation.waves_in_layers.rigid_surface
+    is_transverse = layered_waves(discretization).rigid_surface
     errors = {}
     for name, each in ends.items():
         chosen = np.ix_(np.isin(depths, each.depths), np.isin(distances, each.distances))

@@ -220,8 +220,7 @@ class LayeredTraces:
     def _speeds(self) -> tuple[float, float]:
         """Return the velocities in m/s of the fastest wave, and of the slowest outside stacks."""
         within = [rock for stack in self.section.stacks for rock in stack.media]
-        slowest = min(rock.vs or rock.vp for rock in self.section.layers)
-        return max(rock.vp for rock in within), slowest
+        return max(rock.vp for rock in within), self.section.slowest
 
     def _longest(self, sources: list[RadiatingSource]) -> float:
         """Return the longest path in m from sources to receivers, by way of a stack or without."""

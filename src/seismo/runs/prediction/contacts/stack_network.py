@@ -79,6 +79,11 @@ class LayerSection:
         """Media above the first stack, between each two, and below the last."""
         return [self.stacks[0].media[0], *(stack.media[-1] for stack in self.stacks)]
 
+    @property
+    def slowest(self) -> float:
+        """Velocity in m/s of S waves, in fluids of P waves, in the slowest of `layers`."""
+        return min(rock.vs or rock.vp for rock in self.layers)
+
     def layer_at(self, z: float) -> int:
         """Return which layer holds a depth; for a depth within a stack, the layer below it."""
         return int(np.searchsorted(self.tops, z, "right"))
