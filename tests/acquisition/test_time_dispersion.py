@@ -10,7 +10,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from seismo.acquisition.trace_processing import add_dispersion, dispersion_margin, remove_dispersion
+from seismo.acquisition.time_dispersion import add_dispersion, dispersion_margin, remove_dispersion
 
 
 def ricker(t, frequency, centre):

@@ -7,7 +7,7 @@ import pytest
 import solver
 from seismo.acquisition.locator import Projection
 from seismo.acquisition.slip_rate import SlipRate, SlipRates
-from seismo.acquisition.trace_processing import add_dispersion
+from seismo.acquisition.time_dispersion import add_dispersion
 from seismo.errors import ScenarioError
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

@@ -23,7 +23,7 @@ import numpy as np
 
 from seismo.acquisition import wavelets
 from seismo.acquisition.sources import PointSource
-from seismo.acquisition.trace_processing import add_dispersion
+from seismo.acquisition.time_dispersion import add_dispersion
 from seismo.equations.framework.table import Field
 from seismo.features.faults.finite_fault import ActingFault
 from seismo.features.faults.moment_depths import MomentDepths

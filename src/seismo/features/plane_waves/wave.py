@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from scipy import sparse
 
-from seismo.acquisition.trace_processing import add_dispersion
+from seismo.acquisition.time_dispersion import add_dispersion
 from seismo.exact.laplace import Spectrum, transform
 from seismo.features.plane_waves.column import (
     IncidentColumn,

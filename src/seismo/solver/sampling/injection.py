@@ -15,7 +15,7 @@ import numpy as np
 
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.acquisition.sources import PointSource
-from seismo.acquisition.trace_processing import add_dispersion
+from seismo.acquisition.time_dispersion import add_dispersion
 from seismo.backends.base import Backend, Launch
 from seismo.backends.point_kernels import amount, inject
 from seismo.equations.framework.memory_variables import relaxed
