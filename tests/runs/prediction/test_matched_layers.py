@@ -27,6 +27,13 @@ CASES = [
     ("acoustic", PRESSURE, "pressure", "ricker", 12, 1.4, 6.60e-4),
     ("acoustic_variable_density", EXPLOSION, "pressure", "gaussian_derivative", 8, 1.4, 2.35e-4),
 ]
+# The same under a free surface, of a shallow source.
+SHALLOW = [
+    ("elastic", FORCE, "velocity", "ricker", 6, 1.4, 1.01e-2),
+    ("elastic", EXPLOSION, "velocity", "ricker", 8, 1.4, 1.14e-3),
+    ("elastic_sh", ACROSS, "velocity", "ricker", 6, 1.4, 8.77e-4),
+    ("acoustic", PRESSURE, "pressure", "ricker", 6, 1.4, 1.66e-3),
+]
 
 
 def document(
@@ -58,17 +65,36 @@ def test_check_says_what_comes_back(case) -> None:
     assert found / factor < sent_back(discretization) < factor * found
 
 
+def shallow(*named) -> dict:
+    """Put source and receivers under a free surface, these on it where it moves."""
+    changed = document(*named)
+    changed["boundaries"]["top"] = "free_surface"
+    changed["sources"][0]["position"]["z"] = 33.0
+    for position in changed["receivers"][0]["positions"]:
+        position["z"] = 44.0 if changed["physics"].startswith("acoustic") else 0.0
+    return changed
+
+
+@pytest.mark.parametrize("case", SHALLOW)
+def test_check_says_what_comes_back_under_a_free_surface(case) -> None:
+    """To a factor of 2: the surface sends down what goes up, too, and weakens direct waves."""
+    *named, found = case
+    discretization = discretize(from_dict(shallow(*named)))
+    assert 0.5 * found < sent_back(discretization) < 2.0 * found
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*CASES, *SHALLOW])
 def test_it_is_found(case) -> None:
     """Against layers that are far away."""
     *named, found = case
-    near = document(*named)
+    near = shallow(*named) if case in SHALLOW else document(*named)
     wide = copy.deepcopy(near)
     away = 800.0 if near["time"]["duration"] < 2.0 else 2400.0
     wide["boundaries"]["layer"] = {"points": 40}
-    wide["grid"] |= {"origin": {"x": -away, "z": -away},
-                     "extent": {"x": 600.0 + 2.0 * away, "z": 400.0 + 2.0 * away}}  # fmt: skip
+    above = 0.0 if case in SHALLOW else away
+    wide["grid"] |= {"origin": {"x": -away, "z": -above},
+                     "extent": {"x": 600.0 + 2.0 * away, "z": 400.0 + away + above}}  # fmt: skip
     traces, exact = (solver.traces(solver.simulate(one)) for one in (near, wide))
     errors = sum(((traces[c] - exact[c]) ** 2).sum(axis=-1) for c in exact)
     energies = sum((exact[c] ** 2).sum(axis=-1) for c in exact)

@@ -11,7 +11,8 @@ The reflection by a face has the paths z to it and from it, with each wave times
 the layer of the run on its grid (`seismo.runs.prediction.layer_waves`). Its energy within the
 record counts over that of the straight path. So waves that go through to the outer end of a layer,
 as long ones do where its alpha makes it thin for them, count when they are back before the run
-ends. No rays are bent, nor are waves guided or converted; the rocks are taken at the face.
+ends. A free surface adds images (`seismo.runs.prediction.surface_images`). No rays are bent, nor
+are waves guided or converted; the rocks are taken at the face.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.contacts.radiation import is_isotropic, strengths
 from seismo.runs.prediction.layer_waves import LayerWaves, goes_along
+from seismo.runs.prediction.surface_images import image_factor
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.layer_strength import strength
 
@@ -377,6 +379,7 @@ def _by_face(
     if not across.any():
         across[next(n for n in (0, 2, 1) if n != a)] = 1.0
     fields = _fields(times, path, rock, (across, normal), (float(along), float(away)), layers)
+    fields = fields * _images(discretization, times, path, rock, (axis, side))
     energy = times.energy(fields, during)
     if discretization.grid.dimensions == 3:
         energy *= float(np.linalg.norm(path.offset) / np.hypot(along, away))
@@ -393,10 +396,20 @@ def _straight(
         other = np.cross(offset, np.eye(3)[np.argmin(np.abs(offset))])
     length = max(float(np.linalg.norm(offset)), _NEAREST * min(discretization.waves.spacing))
     fields = _fields(times, path, rock, (other, offset), (0.0, length), (None, None))
+    fields = fields * _images(discretization, times, path, rock, None)
     ever = times.energy(fields, later=True)
     if len(discretization.waves.passages) > 1:
         return ever
     return max(times.energy(fields), _UNREACHED * ever)
+
+
+def _images(
+    discretization: Discretization, times: _Times, path: _Path, rock: tuple[float, float],
+    face: _Face | None,
+) -> np.ndarray | float:  # fmt: skip
+    """Return the share (frequency) that a free surface adds to a path by a face, or straight."""
+    velocity = rock[1] or rock[0]
+    return image_factor(discretization, path.source, path.position, velocity, face, times.angular)
 
 
 def _fields(
