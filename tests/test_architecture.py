@@ -32,7 +32,7 @@ ABOVE_ALL = {"seismo", "__main__"}
 ACROSS = {"features", "formats"}
 
 MOST_ENTRIES = 15  # of a folder
-LONG_FOLDERS = {".": 16}  # that have more: the package
+LONG_FOLDERS = {".": 17}  # that have more: the package
 # Imports of features by modules that belong to none: they may only become fewer.
 CORE_TO_FEATURES = 5
 LONGEST_CHAIN = 25  # of modules that import each the next

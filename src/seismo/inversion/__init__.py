@@ -1,0 +1,1 @@
+"""Runs in memory for many models of the same grid, and derivatives by them."""
