@@ -15,6 +15,12 @@ GAS = {"vp": 400.0, "vs": 0.0, "rho": 10.0}
 WATER = {"vp": 1500.0, "vs": 0.0, "rho": 1000.0}
 ROCK = {"vp": 3000.0, "vs": 2000.0, "rho": 2000.0}
 SOIL = {"vp": 1600.0, "vs": 300.0, "rho": 1700.0}
+# Upright rock whose equations interpolate strains, too: turned by a right angle, and with loss.
+ORTHORHOMBIC = {"vp": 2600.0, "vs": 1300.0, "rho": 2200.0, "epsilon1": 0.25, "epsilon2": 0.15,
+                "delta1": 0.1, "delta2": 0.05, "delta3": -0.1, "gamma1": 0.2, "gamma2": 0.05,
+                "azimuth": 90.0}  # fmt: skip
+LOSS = {"qp": 20.0, "qs": 10.0}
+LOSSY = {"attenuation": {"reference_frequency": 5.0}}
 H = 10.0
 MOST = 10.0  # times the sum of squares, in twice the time
 
@@ -92,11 +98,34 @@ def test_closed_rows_of_light_fluids_have_their_own_limit(order, depth):
     ("dimensions", "lossy"), [(2, True), (3, False), pytest.param(3, True, marks=pytest.mark.slow)]
 )
 def test_in_space_and_with_losses(dimensions, lossy):
-    losses = {"qp": 20.0, "qs": 10.0} if lossy else {}
-    layers = [(z, medium | losses) for z, medium in EARTHS["air of 100 m"]]
-    changes = {"attenuation": {"reference_frequency": 5.0}} if lossy else {}
+    layers = [(z, medium | LOSS if lossy else medium) for z, medium in EARTHS["air of 100 m"]]
     cells = 15 if dimensions == 2 else 7
-    assert growth(plane(layers, 8, dimensions, cells, **changes), 0.98) < MOST
+    assert growth(plane(layers, 8, dimensions, cells, **LOSSY if lossy else {}), 0.98) < MOST
+
+
+@pytest.mark.parametrize(
+    ("depth", "order", "lossy"),
+    [
+        (70.0, 8, False),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                (70.0, 8, True),
+                (75.5, 8, True),
+                (52.0, 4, False),
+                (120.0, 16, False),
+            )
+        ),
+    ],
+)
+def test_rows_that_interpolate_strains_are_stable(depth, order, lossy):
+    """Weights of interpolation under a free surface are no differences of shear stress."""
+    rock = ORTHORHOMBIC | LOSS if lossy else ORTHORHOMBIC
+    document = plane([(0.0, WATER), (depth, rock)], order, **LOSSY if lossy else {})
+    discretization = discretize(from_dict(document))
+    assert discretization.physics.interpolates
+    assert [contact.closed for contact in discretization.slips.corrected] == [False]
+    assert growth(document, 0.98) < MOST
 
 
 def test_closed_rows_may_lie_beside_a_rigid_bottom():

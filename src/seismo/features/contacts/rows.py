@@ -74,7 +74,8 @@ def corrections(solver: SubdomainSolver, medium: dict[str, np.ndarray]) -> list[
     """
     discretization = solver.discretization
     arrays = solver.fields.arrays(0)
-    closed = solver.tables[0].down if discretization.closure else ()
+    closure = discretization.closure
+    closed = closure.down / discretization.grid.spacing[2] if closure else ()
     phases = list(zip(solver.phases, solver.tables, strict=True))
     rows = ContactRows(discretization, solver.subdomain)
     rows.correct(solver.backend, phases, medium, arrays, closed)
