@@ -132,6 +132,13 @@ def test_a_whole_run_gives_the_file_of_one_process(tmp_path, alone, ranks, sprea
     assert not list(tmp_path.glob("*.run"))
 
 
+def test_layers_are_those_of_the_first_rank(tmp_path, alone):
+    """Trial runs, which decide about them, may end otherwise on another processor."""
+    done = launch(2, tmp_path, what="command", command=command(tmp_path), deciding=1)
+    assert done.returncode == 0, done.stderr
+    assert contents(tmp_path / "x.h5") == contents(alone)
+
+
 def test_an_exception_on_one_rank_ends_all(tmp_path):
     """With its message; that nobody waits for ever is what is tested."""
     words = command(tmp_path)

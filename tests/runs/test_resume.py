@@ -29,6 +29,8 @@ from seismo.runs.loop import run_loop
 from seismo.runs.request import Request, Signals
 from seismo.runs.run import resume
 from seismo.scenario import from_dict
+from seismo.solver import discretize
+from seismo.solver.medium.field_damping import LayerDamping
 from solver import slow_but
 
 pytestmark = pytest.mark.usefixtures("no_remedies")
@@ -164,6 +166,17 @@ def test_a_run_that_is_asked_to_stop_goes_on_to_the_same_bits(tmp_path, every_st
     with resume(f"{path}.run", Request(report=said.append)):
         assert_complete(path, wanted)
     assert sum(progress.note.startswith("going on from step ") for progress in said) == 1
+
+
+def test_a_run_goes_on_with_the_layers_that_it_began_with(
+    tmp_path, every_step, monkeypatch, wanted
+):
+    """Trial runs, which decide about them, may end otherwise on another processor."""
+    path = tmp_path / "x.h5"
+    stopped(SCENARIO, path, 57)
+    monkeypatch.setattr(discretize, "field_damping", lambda *run: LayerDamping(0.02, 0.02, 0.02))
+    with resume(f"{path}.run"):
+        assert_complete(path, wanted)
 
 
 def test_a_scenario_that_was_edited_meanwhile_is_refused(tmp_path, every_step, monkeypatch):

@@ -2,7 +2,7 @@
 
 cases     run each scenario on the first so many ranks, and store what the first gathers of it
 command   run the command line; `failing` or `dying` is the rank that does so after some steps;
-          `stuck` ranks never leave MPI
+          `stuck` ranks never leave MPI; trial runs of the rank `deciding` ask for other layers
 """
 
 import json
@@ -22,8 +22,10 @@ from seismo.backends.communicator import (
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.cli import main
 from seismo.scenario import from_dict
+from seismo.solver import discretize as discretizing
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
+from seismo.solver.medium.field_damping import LayerDamping
 from seismo.solver.simulation import Simulation
 
 SOON = 8  # steps
@@ -115,6 +117,8 @@ def command(orders: dict) -> None:
         advance(simulation, steps)
 
     Simulation.advance = trapped
+    if number == orders.get("deciding"):
+        discretizing.field_damping = lambda *run: LayerDamping(0.02, 0.02, 0.02)
     if orders.get("stuck"):
         sys.modules["mpi4py.MPI"].Finalize = lambda: time.sleep(1000)
     main(orders["command"])

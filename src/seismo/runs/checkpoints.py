@@ -15,7 +15,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -316,6 +316,7 @@ def beginning_of(discretization: Discretization, **chosen: Any) -> dict[str, Any
         "file": str(scenario.base.resolve() / name),
         "as_file": _is_as_file(scenario),
         "together": discretization.batch,
+        "layers": asdict(discretization.field_damping),
         **chosen,
     }
 

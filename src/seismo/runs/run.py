@@ -12,7 +12,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -66,6 +66,8 @@ from seismo.runs.resources.placement import UnplacedRun, place_run, select_backe
 from seismo.runs.status import Heartbeat
 from seismo.scenario import Scenario, ScenarioInput, parse
 from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import damped
+from seismo.solver.medium.field_damping import LayerDamping
 
 
 def run(
@@ -249,9 +251,7 @@ def _run(
             return open_results(path) if ranks.first else None
         if ranks.first and not begun and (note := replaced(final, identity)):
             report(Progress("device", note=note))
-        discretization = _shared(
-            discretization, backend, ranks, report, start.header.get("together")
-        )
+        discretization = _shared(discretization, backend, ranks, report, start.header)
         memory = memory_of(discretization, backend)
         facts = beginning_of(
             discretization, identity=identity, backend=backend.name,
@@ -304,9 +304,19 @@ def _shared(
     backend: Backend,
     ranks: SerialCommunicator,
     report: Reporter,
-    batch: int | None = None,
+    begun: Mapping[str, Any] | None = None,
 ) -> Discretization:
-    """Let ranks share a run as suits all of them; see `placement.place_run`."""
+    """Let ranks share a run as suits all of them, and as it was begun; see `placement.place_run`.
+
+    `begun`: facts of the run's beginning (`checkpoints.beginning_of`), of a run that goes on.
+    """
+    facts = begun or {}
+    # Trial runs of layers may decide otherwise on another processor: the first rank's hold.
+    decided = facts.get("layers", asdict(discretization.field_damping))
+    layers = LayerDamping(**ranks.allgather(decided)[0])
+    if layers != discretization.field_damping:
+        discretization = ranks.same(partial(damped, discretization, layers))
+    batch = facts.get("together")
     placed, why = ranks.same(lambda: place_run(discretization, backend, ranks, batch))
     if why:
         report(Progress("device", note=why))

@@ -140,8 +140,7 @@ def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> 
     guided = field_damping(discretization, discretization.fastest)
     if share is not None:
         discretization = replace(discretization, shots=share.take(shots))
-    discretization = replace(discretization, field_damping=guided)
-    return replace(discretization, even=even_planes(discretization))
+    return damped(discretization, guided)
 
 
 def _differences(
@@ -179,6 +178,14 @@ def field_damping(discretization: Discretization, fastest: float) -> LayerDampin
         advised: LayerDamping = damping(discretization, fastest)
         return advised
     return LayerDamping()
+
+
+def damped(discretization: Discretization, damping: LayerDamping) -> Discretization:
+    """Return the run with a damping of the fields in the layers of all its grids."""
+    above = discretization.above and damped(discretization.above, damping)
+    changed = replace(discretization, field_damping=damping, above=above)
+    # Rows of layers at the sides may have means of their columns, which are not even.
+    return replace(changed, even=even_planes(changed))
 
 
 def _radiating(shot: Shot, earth: Earth, grid: Grid, extremes: Extremes) -> Shot:

@@ -44,9 +44,8 @@ from seismo.scenario import Scenario
 from seismo.solver.accuracy.time_step import make_clock, normal_stiffness, shear_stiffness
 from seismo.solver.accuracy.waves import are_converted
 from seismo.solver.discretization import Discretization
-from seismo.solver.discretize import field_damping
+from seismo.solver.discretize import damped, field_damping
 from seismo.solver.grid_layout import Level, ground_over
-from seismo.solver.medium.earth_samples import even_planes
 
 _WAVENUMBERS = (0.0, 0.5, 1.0)  # of the coarser grid, of its largest
 _ALIASES = (0, -1, 1)
@@ -335,10 +334,9 @@ def _on_both(scenario: Scenario, on_level: OnLevel) -> Discretization:
     fastest = [side.fastest for side in (above, below)]
     guided = field_damping(replace(below, closure=above.closure), max(fastest))
     above, below = (
-        replace(side, field_damping=guided, fastest_beside=other, clock=clock)
+        damped(replace(side, fastest_beside=other, clock=clock), guided)
         for side, other in zip((above, below), reversed(fastest), strict=True)
     )
-    above, below = (replace(side, even=even_planes(side)) for side in (above, below))
     above = replace(above, scenario=showing(above.scenario, names))
     # Rows above the plane, of the coarser grid, are not updated, and so not corrected.
     contacts = below.slips
