@@ -28,7 +28,7 @@ from seismo.grid.grid import Box, Grid
 from seismo.grid.interpolation import RADIUS
 from seismo.grid.surface_closure import BesideRefinement, RowWeights, SurfaceClosure
 from seismo.grid.time_step import Clock
-from seismo.model.contacts import SlipContacts, contact_depths
+from seismo.model.contacts import ON_CONTACT, SlipContacts, contact_depths
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
@@ -409,6 +409,20 @@ class Discretization:
         """The run on its grids: the coarser grid, and the finer grid above it."""
         return [self] if self.above is None else [self, self.above]
 
+    def rests(self, positions: np.ndarray) -> np.ndarray:
+        """Return whether a fluid that stays at rest is at positions (..., 3) in m.
+
+        A position on a contact is of the solid.
+        """
+        if not (self.physics.fluid_rests and self.extremes.fluid):
+            return np.zeros(positions.shape[:-1], bool)
+        step = np.array([0.0, 0.0, ON_CONTACT * self.grid.spacing[2]])
+        above, below = (
+            self.earth.at(positions + side * step, self.grid.dimensions)["vs"] == 0.0
+            for side in (-1.0, 1.0)
+        )
+        return np.asarray(above & below)
+
     @derived
     def row_groups(self) -> Callable[[int], list[RowGroup]]:
         """Return regions of a kind of row each, for lanes of so many numbers."""
@@ -445,5 +459,5 @@ class Discretization:
         fluids = fluid_density(self.earth, grid, averaging)
         return PointInterpolation(
             grid, self.physics, self.closure, imaged, self.stencil, slope, tilted,
-            layers, fluids, rules,
+            layers, fluids, rules, self.rests,
         )  # fmt: skip

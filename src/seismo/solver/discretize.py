@@ -81,8 +81,26 @@ def discretize(
         discretization = on_level(scenario, Level(scenario, grid), ground_over(scenario, grid))
         for refuse in acting("refuse", scenario):
             refuse(discretization)
+    _refuse_resting(discretization)
     refuse_unreadable(discretization)
     return batched(discretization, batch_points)
+
+
+def _refuse_resting(discretization: Discretization) -> None:
+    """Refuse sources in a fluid that stays at rest.
+
+    Raises:
+        ScenarioError: it names the first.
+    """
+    for shot in discretization.shots:
+        for source in (source for source in shot.sources if source.is_local):
+            if discretization.rests(np.array(source.position)):
+                raise discretization.scenario.mistake(
+                    "sources",
+                    problem=f"{source.name} of {shot.name} stands in a fluid (vs = 0) at z = "
+                    f"{source.position[2]:.6g} m, where {discretization.scenario.physics} waves do "
+                    "not travel; move it into rock",
+                )  # fmt: skip
 
 
 def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> Discretization:

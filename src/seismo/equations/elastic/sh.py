@@ -189,6 +189,7 @@ def tables(axes: str, options: None) -> Physics:
             ),
         },
         fastest=attrgetter("vs_max"),
+        fluid_rests=True,
         gradients=("vy",),
     )
 

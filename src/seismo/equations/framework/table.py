@@ -196,6 +196,7 @@ class Physics:
         layer_shift: frequency shift of its absorbing layers, in dominant frequencies of the source.
         fluid_meets_solid: whether fluid and solid may share an earth, and slip on their contact
             (`seismo.features.contacts.contact`).
+        fluid_rests: whether fluids stay at rest: receivers in them read 0, and sources are refused.
         strain_responses: function(medium of node rows) -> strain "zz", "xz" or "yz" -> field -> its
             response to a strain rate per second (rows), for shear strains in the half rows below;
             rows beside fluids are corrected by it (`seismo.features.contacts.operators`).
@@ -236,6 +237,7 @@ class Physics:
     smooth_across_layers: bool = False
     layer_shift: float = 1.0
     fluid_meets_solid: bool = False
+    fluid_rests: bool = False
     strain_responses: Callable | None = None
     fluid_force: dict[str, Term] = field(default_factory=dict)
     numbers: Mapping[str, float] = field(default_factory=dict)

@@ -36,7 +36,13 @@ from seismo.equations.rock import elastic_constants
 from seismo.errors import ScenarioError, gathered
 from seismo.features import acting
 from seismo.grid.grid import AXES
-from seismo.grid.interpolation import RADIUS, Points, PointsByField, joined_by_field
+from seismo.grid.interpolation import (
+    RADIUS,
+    Points,
+    PointsByField,
+    joined_by_field,
+    point_weights,
+)
 from seismo.solver.discretization import Discretization
 from seismo.solver.interpolation.differences import derivative_points
 from seismo.solver.interpolation.point_weights import PointInterpolation
@@ -53,6 +59,10 @@ def channel_points(
 ) -> PointsByField:
     """Return the points, by their field, that read a sum of terms for a position in m."""
     points_by_field = PointsByField()
+    # Rows of a fluid at rest, which differences move beside rock, are not read.
+    if interpolation.rests is not None and interpolation.rests(np.asarray(position)):
+        nearest = point_weights(np.rint(interpolation.index(position)), "").times(0.0)
+        return {term.field: nearest for term in terms}
     for term in terms:
         for name, points in _term_points(interpolation, term, position):
             both = (

@@ -9,9 +9,10 @@ features, and the first that answers is taken.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -123,6 +124,7 @@ class PointInterpolation:
         layers: rows of an earth that varies with depth only, or None.
         fluids: densities that motion along layers of fluid is read with, or None.
         rules: of features, in their order.
+        rests: function(position in m) -> whether a fluid that stays at rest is there, or None.
     """
 
     grid: Grid
@@ -135,6 +137,7 @@ class PointInterpolation:
     layers: Layers | None = None
     fluids: FluidDensity | None = None
     rules: tuple[PointRule, ...] = ()
+    rests: Callable[[np.ndarray], Any] | None = None
 
     @property
     def halo(self) -> int:

@@ -19,7 +19,7 @@ from seismo.grid.interpolation import ON_GRID
 from seismo.grid.surface_closure import MOMENT_ROWS
 from seismo.runs.coordinates import true_positions
 from seismo.runs.prediction.contacts.near_contacts import DIFFERENTIATED, near_maps
-from seismo.runs.prediction.lines import WarningLines
+from seismo.runs.prediction.lines import WarningLines, named
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import FACES
 
@@ -270,9 +270,21 @@ def _on_water(discretization: Discretization, positions: np.ndarray) -> np.ndarr
     return on
 
 
+def _at_rest(discretization: Discretization) -> WarningLines:
+    """Name receivers in a fluid that stays at rest."""
+    physics = discretization.scenario.physics
+    for group in discretization.groups:
+        if count := group.count_where(discretization.rests):
+            receivers = named(discretization, group, discretization.rests, count)
+            yield (
+                f"receivers {group.name}: {receivers} in a fluid (vs = 0), where {physics} waves "
+                "do not travel: they record 0; move them into rock"
+            )
+
+
 POSITIONS: tuple[Callable[[Discretization], WarningLines], ...] = (
     _ends, _moved, _edges, _repeated_sources, _close_receivers, _above_sources, _surface_strains,
-    _close_maps, near_maps, _at_the_surface,
+    _close_maps, near_maps, _at_the_surface, _at_rest,
 )  # fmt: skip
 
 

@@ -146,7 +146,10 @@ def closed_surface_error(discretization: Discretization) -> float:
     sources = (source for shot in discretization.shots for source in shot.sources)
     if min(source.position[2] for source in sources) < top + reach:
         return 0.0
-    rock = min(_rocks_at_top(discretization), key=lambda rock: rock.vs or rock.vp)
+    rocks = _rocks_at_top(discretization)
+    if not rocks:
+        return 0.0
+    rock = min(rocks, key=lambda rock: rock.vs or rock.vp)
     stack = ContactStack((rock, rock), (0.0,), -reach, waves.rigid_surface)
     rows = rows_about(discretization, stack, top + reach)
     section = LayerSection((stack,), (rows,), (top,), (top + reach,), _NEAR * height)
@@ -157,12 +160,14 @@ def closed_surface_error(discretization: Discretization) -> float:
 
 
 def _rocks_at_top(discretization: Discretization) -> list[Rock]:
-    """Return the rocks at places in the middle of the topmost cell."""
+    """Return the media at places in the middle of the topmost cell, but for fluids at rest."""
     grid = discretization.grid
     x, *y = (np.linspace(*grid.limits(axis), _PLACES) for axis in "xy" if axis in grid.axes)
     z = np.array([grid.coordinate("z", 0.5)])[:, None, None]
     samples = discretization.earth.sample(z, y[0][:, None] if y else None, x)
     names = discretization.physics.needs
+    if discretization.physics.fluid_rests:
+        samples = {name: samples[name][samples["vs"] > 0.0] for name in names}
     columns = np.broadcast_arrays(*(samples[name] for name in names))
     parameters = np.unique(np.stack([column.ravel() for column in columns], axis=1), axis=0)
     return [
