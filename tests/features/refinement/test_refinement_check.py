@@ -117,6 +117,23 @@ def test_what_the_plane_sends_back_to_the_surface_is_told(order: int) -> None:
     assert error < refinement_error(refined.discretization) < 4.0 * error
 
 
+@pytest.mark.parametrize(("order", "row"), [(8, -0.5), (4, 2.3), (8, 5.0)])
+def test_what_receivers_next_to_the_plane_err_by_is_told(order: int, row: float) -> None:
+    """To a factor of 3, so many coarse rows below it: SH waves from far above."""
+    document = scene(physics="elastic_sh", time={"duration": 1.6, "step": 4e-3})
+    document["grid"] |= {"order": order, "extent": {"x": 900.0, "z": 1200.0}}
+    document["boundaries"]["top"] = "absorbing"
+    document["sources"] = [document["sources"][0] | {
+        "force": {"y": 1e9}, "wavelet": {"type": "ricker", "frequency": 2.0},
+    }]  # fmt: skip
+    document["receivers"][0]["positions"] = [
+        {"x": x, "z": 420.0 + 30.0 * row} for x in (440.0, 600.0)
+    ]
+    refined, error = error_by_plane(document, 24)
+    expected = refined_error(refined.discretization)
+    assert 0.5 * error < expected.error < 3.0 * error
+
+
 def test_each_job_of_an_array_expects_the_error_of_the_survey() -> None:
     """Of shots on either side of the plane, of which each job has one."""
     document = scene()

@@ -98,3 +98,15 @@ def test_layers_are_the_same_from_inside_out(finer: int) -> None:
     np.testing.assert_allclose(rows[nodes], whole[nodes, :width][:, ::-1], rtol=1e-12)
     halves = [3, 4, 5, 7]
     np.testing.assert_allclose(rows[halves, :-1], whole[halves, : width - 1][:, ::-1], rtol=1e-12)
+
+
+def test_it_is_told_of_sh_waves() -> None:
+    """Whose earth has a single velocity: more than of layers that do not damp the fields."""
+    case = document({"type": "force", "force": {"y": 1.0}}, "velocity", "ricker", "absorbing", 0.02)
+    matched = copy.deepcopy(case)
+    matched["boundaries"]["layer"]["damping"] = 0.0
+    damped, plain = (
+        sent_back(discretize(from_dict(each | {"physics": "elastic_sh"})))
+        for each in (case, matched)
+    )
+    assert 0.1 > damped > 2.0 * plain

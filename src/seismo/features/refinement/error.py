@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from seismo.acquisition.receivers import paths_of
+from seismo.acquisition.receivers import paths_of, thinned
 from seismo.features.refinement.levels import on_side, with_ends
 from seismo.features.refinement.operators import READ_ABOVE, READ_AMONG, READ_BELOW
 from seismo.grid.grid import AXES
@@ -64,19 +64,32 @@ _ROWS_ABOVE = 9  # in which they begin
 # this share of their contrast tells 1.7 %.
 NARROW = "bodies between the nodes below the plane of refinement"
 NARROW_SHARE = 0.5
+# Motion along the plane, of S waves that cross it, as it is read beside it: the largest error by
+# the points in a wavelength below it, which falls with the square of the cosine of the incidence,
+# and its share by the rows of the coarser grid below the plane. SH waves and forces along x, orders
+# 4 to 12, 5 to 12 points in the shortest wavelength, strains and stresses too: to a factor of 3.
+# P waves have less.
+READING = "receivers next to the plane of refinement"
+READ_LAW = PowerLaw(0.11, 2.1)
+_READ_SHARES = {
+    -1.6: 0.0, -1.3: 0.15, -0.9: 0.3, -0.6: 0.8, 0.0: 1.0, 0.5: 0.5, 0.9: 0.7, 1.3: 0.5, 1.8: 0.7,
+    2.3: 1.0, 2.7: 0.6, 3.2: 0.25, 4.0: 0.3, 5.5: 0.3, 5.9: 0.15, 6.4: 0.05, 7.0: 0.0,
+}  # fmt: skip
+_OF_P_WAVES = 0.4
 _SAMPLES = 4  # in a row
 _CONTACT = 0.03  # sent back by a contact
 _REMEDIES = {
     BESIDE: "move sources away from contacts of media",
     READ_BESIDE: "move receivers away from contacts of media",
     GRAZING: "use more boundaries.layer.points, or a larger grid.extent",
+    READING: "move receivers away from the plane of grid.refinement",
 }
 _LEFT = 0.5  # of the wanted error: absorbing layers need no more
 _WITHIN = 1.2  # times the error wanted of layers, which is met
 _LINES = {2: 1001, 3: 101}  # on which the earth there is looked at, along x and y
 _MOST_ENDS = 200  # sources, and receivers, between which ways are sought
 _MOST_WAYS = 12
-READ_ERROR = 0.05  # of receivers beside it, of motion and normal strains along it the most
+READ_ERROR = 0.05  # of maps beside it, of motion and normal strains along it the most
 STRAIN_ERROR = 0.3  # of strain and rotation there where they are differences of velocities
 _STRAINS = {"strain_rate", "rotation", "divergence"}
 AMONG_ERROR = 0.7  # of stresses there, with a contact among the rows above it
@@ -99,15 +112,49 @@ def refinement_error(discretization: Discretization) -> float:
     largest = max(waves.spacing)
     order = discretization.stencil.order
     ways = [(waves.slowest, 1.0)]
-    if (
-        discretization.extremes == discretization.above.extremes
-        and discretization.extremes.uniform
-        and discretization.ground is None
-    ):
+    if _is_single_rock(discretization):
         ways = _ways_back(discretization) or ways
     return max(
         share * crossing_error(waves.spectra, order, velocity, largest) for velocity, share in ways
     )
+
+
+def _is_single_rock(discretization: Discretization) -> bool:
+    """Whether both grids have the same rock, under flat ground."""
+    above = discretization.above
+    return (
+        above is not None
+        and discretization.extremes == above.extremes
+        and discretization.extremes.uniform
+        and discretization.ground is None
+    )
+
+
+@derived_once
+def reading_errors(discretization: Discretization) -> dict[str, float]:
+    """Return the relative error of receivers next to the plane, by the name of their set."""
+    if discretization.above is None:
+        return {}
+    waves = discretization.waves
+    points = waves.slowest / (waves.spectra.frequency * discretization.grid.spacing[2])
+    worst = waves.spectra.error(READ_LAW(points)) * (1.0 if waves.shear else _OF_P_WAVES)
+    plane = float(discretization.grid.coordinate("z", discretization.plane_rows.plane))
+    sources = np.array(
+        [source.position for shot in discretization.shots for source in shot.sources]
+    )
+    errors = {}
+    for group in discretization.groups:
+        share = 0.0
+        for pair in paths_of(sources, [group]):
+            acting, reading = (thinned(ends, _MOST_ENDS) for ends in pair)
+            rows = (reading[:, 2] - plane) / discretization.grid.spacing[2]
+            beside = np.interp(rows, [*_READ_SHARES], [*_READ_SHARES.values()])
+            offset = acting[:, None] - reading[None]
+            squares = np.maximum((offset**2).sum(axis=-1), discretization.grid.spacing[2] ** 2)
+            upright = offset[..., 2] ** 2 / squares if _is_single_rock(discretization) else 1.0
+            share = max(share, float((beside * upright).max(initial=0.0)))
+        errors[group.name] = share * worst
+    return errors
 
 
 def _ways_back(discretization: Discretization) -> list[tuple[float, float]]:
@@ -243,6 +290,7 @@ def refined_error(discretization: Discretization) -> Expected:
         AMONG: contact_error(discretization),
         THIN: thin_error(discretization),
         NARROW: narrow_error(discretization),
+        READING: max(reading_errors(discretization).values(), default=0.0),
     }
     for cause_name, error in (cause for expected in each for cause in expected.causes):
         causes[cause_name] = max(error, causes.get(cause_name, 0.0))
@@ -358,7 +406,6 @@ def beside_plane(discretization: Discretization) -> Iterator[str]:
     most = max(np.abs(reflection).max() for reflection in _sent_back_above(discretization.above))
     is_among = most > _CONTACT
     rows_above = READ_AMONG if is_among else READ_ABOVE
-    error = AMONG_ERROR if is_among else READ_ERROR
     above = plane - rows_above * discretization.above.grid.spacing[2]
     below = plane + READ_BELOW * discretization.grid.spacing[2]
 
@@ -370,14 +417,16 @@ def beside_plane(discretization: Discretization) -> Iterator[str]:
         for grid in discretization.grids_of_spacing
         for map_ in grid.maps
     )
+    of_maps = percent(AMONG_ERROR if is_among else READ_ERROR)
     for name, z in rows:
         if ((above < z) & (z < below)).any():
             yield (
                 f"output.maps {name}: has points next to the plane of grid.refinement, where "
-                f"fields err by up to {percent(error)}: leave {above:g} to {below:g} m out"
+                f"fields err by up to {of_maps}: leave {above:g} to {below:g} m out"
             )
     for group in discretization.groups:
         recorded = {base for _, base, _ in group.components(discretization.physics).values()}
+        error = AMONG_ERROR if is_among else reading_errors(discretization)[group.name]
         if count := group.count_where(is_beside):
             # Rock that attenuates has strains that stresses do not tell.
             lossy = discretization.earth.relaxation is not None and _STRAINS & recorded

@@ -318,14 +318,18 @@ def _radiated(
 def _rocks(
     discretization: Discretization, axis: str, edge: float, source: np.ndarray, depths: np.ndarray
 ) -> Counter[tuple[float, float]]:
-    """Count vp and vs at a face; for a face across x or y between source and receivers in depth."""
+    """Count vp and vs at a face; for a face across x or y between source and receivers in depth.
+
+    Of SH waves vs counts as the only velocity.
+    """
     position = np.repeat(source[:, None], 1 if axis == "z" else _DEPTHS, axis=1)
     position[2] = np.linspace(source[2], depths.mean(), position.shape[1])
     position[AXES.index(axis)] = edge
     rocks: Counter[tuple[float, float]] = Counter()
     for point in position.T[:, None]:
         medium = discretization.earth.at(point, discretization.grid.dimensions)
-        rocks[float(medium["vp"].ravel()[0]), float(medium["vs"].ravel()[0])] += 1
+        vp, vs = (float(np.ravel(medium.get(name, 0.0))[0]) for name in ("vp", "vs"))
+        rocks[(vp, vs) if vp else (vs, 0.0)] += 1
     return rocks
 
 
