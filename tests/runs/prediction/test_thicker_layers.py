@@ -24,8 +24,8 @@ BASIN = {
     "receivers": [{"type": "line", "start": {"x": 200.0, "z": 0.0}, "end": {"x": 1800.0, "z": 0.0},
                    "count": 5}],
 }  # fmt: skip
-PLAIN = {"extent": {"x": 2000.0, "z": 1000.0}, "spacing": 20.0, "accuracy": 0.03}
-FINE = {"extent": {"x": 2000.0, "z": 1000.0}, "spacing": 5.0, "accuracy": 0.07}
+PLAIN = {"extent": {"x": 2000.0, "z": 1000.0}, "spacing": 20.0, "accuracy": 0.025}
+FINE = {"extent": {"x": 2000.0, "z": 1000.0}, "spacing": 5.0, "accuracy": 0.025}
 REFINED = {"extent": {"x": 1995.0, "z": 990.0}, "spacing": 5.0, "accuracy": 0.1,
            "refinement": [{"below": 300.0}]}  # fmt: skip
 

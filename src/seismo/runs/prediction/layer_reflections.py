@@ -9,10 +9,11 @@ how much more than the straight path this path spreads.
 Layers that damp the fields, against waves which grow in them, are not perfectly matched: they
 reflect long waves most, and alpha, which is larger in them (`seismo.solver.medium.cpml`), lets
 slower waves through to their outer end. Plane waves meet the layers of the run on its grid as
-scalar P and S waves of the rock at a face. A path by way of a face is that from the source's image
-behind it, and counts by how much more than the straight path it spreads, near fields of moments
-included. P and S waves count by the radiation of a source: explosions P waves alone, far away
-forces and moments by their velocities
+scalar P and S waves of the rock at a face: next to nothing comes back of upright ones, and more the
+flatter they are, so that here, too, a reflection is the mean of waves that arrive together. A path
+by way of a face is that from the source's image behind it, and counts by how much more than the
+straight path it spreads, near fields of moments included. P and S waves count by the radiation of a
+source: explosions P waves alone, far away forces and moments by their velocities
 
     P / S = (vs / vp)^(n + 1) of forces, (vs / vp)^(n + 3) of moments      in n dimensions
 
@@ -127,9 +128,6 @@ def _velocities(discretization: Discretization, sources: np.ndarray) -> list[flo
 def _along_paths(layer: LayerWaves, wavenumbers: np.ndarray, paths: np.ndarray) -> np.ndarray:
     """Return reflected (path, wave) over direct waves.
 
-    That is a mean along t, exp(i k r cos u) = exp(i k r - t^2), of incidences u past the image's:
-    sin(u / 2) = exp(-i pi / 4) t / sqrt(2 k r).
-
     Args:
         layer: that they meet.
         wavenumbers: (wave) 1/m.
@@ -138,14 +136,27 @@ def _along_paths(layer: LayerWaves, wavenumbers: np.ndarray, paths: np.ndarray) 
     along, away, straight = (column[:, None] for column in paths.T)
     distance = away + 2.0 * layer.depth
     r = np.hypot(along, distance)
-    half_sine = np.exp(-0.25j * math.pi) * _ANGLES / np.sqrt(2.0 * wavenumbers * r)[:, :, None]
-    cosine = np.cos(np.arccos(distance / r)[:, :, None] + 2.0 * np.arcsin(half_sine))
+    past, weights = _arriving_together(wavenumbers * r)
+    cosine = np.cos(np.arccos(distance / r)[:, :, None] + past)
     k = np.broadcast_to(wavenumbers[:, None], cosine.shape)
     back = layer.sent_back(k.ravel(), cosine.ravel()).reshape(cosine.shape)
-    back = back * np.exp(-2j * k * cosine * layer.depth - _ANGLES**2) / np.sqrt(1.0 - half_sine**2)
+    total = (back * np.exp(-2j * k * cosine * layer.depth) * weights).sum(axis=-1)
     dimensions = layer.discretization.grid.dimensions
-    total = back.sum(axis=-1) * (_ANGLES[1] - _ANGLES[0]) / math.sqrt(math.pi)
     return np.asarray(np.abs(total) * (straight / r) ** (0.5 * dimensions - 0.5))
+
+
+def _arriving_together(phase: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return incidences (..., angle) past a path's of the waves that arrive along it, and weights.
+
+    Their mean is that along t, exp(i k r cos u) = exp(i k r - t^2), of incidences u past the
+    path's: sin(u / 2) = exp(-i pi / 4) t / sqrt(2 k r).
+
+    Args:
+        phase: (...) length of the path in radians, k r.
+    """
+    half_sine = np.exp(-0.25j * math.pi) * _ANGLES / np.sqrt(2.0 * phase)[..., None]
+    step = (_ANGLES[1] - _ANGLES[0]) / math.sqrt(math.pi)
+    return 2.0 * np.arcsin(half_sine), step * np.exp(-(_ANGLES**2)) / np.sqrt(1.0 - half_sine**2)
 
 
 _ISOTROPIC = {"explosion", "pressure"}
@@ -272,14 +283,11 @@ def _arriving(
     wavenumbers = 2.0 * math.pi * frequencies / layer.velocity
     length = np.maximum(np.hypot(along, away), straight)
     cosine = np.clip(away / length, _COSINES[0], 1.0)
-    cosines = np.tile(_COSINES, len(frequencies))
-    plane = np.abs(layer.sent_back(np.repeat(wavenumbers, len(_COSINES)), cosines)) ** 2
     arriving = []
-    for f, k, depth, energies in zip(
-        frequencies, wavenumbers, layer.stretched_depth(wavenumbers),
-        plane.reshape(-1, len(_COSINES)), strict=True,
-    ):  # fmt: skip
-        total = np.interp(cosine, _COSINES, energies)
+    for f, k, depth in zip(
+        frequencies, wavenumbers, layer.stretched_depth(wavenumbers), strict=True
+    ):
+        total = _mean_sent_back(layer, k, cosine, k * length)
         outer = np.minimum(total, np.exp(-4.0 * k * cosine * depth.imag))
         energy = 0.0
         for plane_energy, beyond in ((total - outer, 0.0), (outer, depth)):
@@ -291,6 +299,36 @@ def _arriving(
         least = np.maximum(direct, np.minimum((k * straight) ** -2.0, 1.0))
         arriving.append(energy / (least * _spread(dimensions, moment, k * straight)))
     return np.array(arriving)
+
+
+def _mean_sent_back(
+    layer: LayerWaves, wavenumber: float, cosine: np.ndarray, phase: np.ndarray
+) -> np.ndarray:
+    """Return the energy (path) that comes back along paths over that of waves from their images.
+
+    Motion along the path and across it is that of all plane waves R (cos u, sin u) that arrive
+    together, near the source, too. Between incidences that are evaluated c^2 R / (1 + R) is a
+    polynomial of their cosine c: damping sends back about -a tan^2 / (1 + a tan^2), and nothing
+    passes a face along it.
+
+    Args:
+        layer: that they meet.
+        wavenumber: 1/m.
+        cosine: (path) of the incidence.
+        phase: (path) length in radians.
+    """
+    back = layer.sent_back(np.full(len(_COSINES), wavenumber), _COSINES)
+    powers = np.vander(_COSINES, len(_COSINES))
+    coefficients = np.linalg.solve(powers, _COSINES**2 * back / (1.0 + back))
+    past, weights = _arriving_together(phase)
+    cosines = np.cos(np.arccos(cosine)[..., None] + past)
+    ratio = np.polyval(coefficients, cosines) / cosines**2
+    arriving = ratio / (1.0 - ratio) * weights
+    along, across, image = (
+        np.abs(waves.sum(axis=-1)) ** 2
+        for waves in (arriving * np.cos(past), arriving * np.sin(past), weights * np.cos(past))
+    )
+    return np.asarray((along + across) / image)
 
 
 def _spread(dimensions: int, moment: bool, phase: np.ndarray) -> np.ndarray:

@@ -3,12 +3,13 @@
 Across a layer a scalar wave p exp(i k x - i w t), k its wavenumber along the layer, obeys with the
 differences G (nodes to half points) and D (back), both stretched by the layer's 1/s::
 
-    (W / c)^2 p - K(k)^2 p + (1/s) D (1/s) G p = 0,    1/s = 1/kappa + a / (1 - b exp(i w dt)),
+    (W / c)^2 p - K(k)^2 p + (W/s) D (1/W s) G p = 0,    1/s = 1/kappa + a / (1 - b exp(i w dt)),
 
 with a, b, kappa and m of the layer (`seismo.solver.medium.cpml`) and, with the factor m by which
-fields fall in a step, W = (i / dt) (exp(-i w dt / 2) / m - exp(i w dt / 2)). Inside, p is an
-incoming wave exp(i q n) and a reflected wave R exp(-i q n); the equations of the layer's points and
-of a few inside it make R::
+fields fall in a step, W = (i / dt) (exp(-i w dt / 2) / m - exp(i w dt / 2)). Both p and its flux
+fall, each by the m of its place: upright waves keep their impedance, and only the change of W from
+a node to the next half point sends them back. Inside, p is an incoming wave exp(i q n) and a
+reflected wave R exp(-i q n); the equations of the layer's points and of a few inside it make R::
 
     inside, both waves | WINDOW points | the layer | nothing
 """
@@ -66,7 +67,8 @@ class LayerWaves:
 
     def stretched_depth(self, k: np.ndarray) -> np.ndarray:
         """Return the complex thickness (wave) in m, the sum of s, as waves go through upright."""
-        return np.asarray(self.spacing * (1.0 / self._stretches(k, 0)[0]).sum(axis=1))
+        nodes, _ = self._stretches(k, 0)
+        return np.asarray(self.spacing * (1.0 / nodes).sum(axis=1))
 
     def sent_back(self, k: np.ndarray, cosine: np.ndarray) -> np.ndarray:
         """Return R (wave) at the face of waves of incidences that may be complex.
@@ -85,7 +87,11 @@ class LayerWaves:
         outside = 2 * len(first)
         inside = 2 * outside  # points inside the face, known as waves or solved for
         q = self.spacing * k * cosine
-        nodes, halves, damping = self._stretches(k, inside)
+        nodes, halves = self._stretches(k, inside)
+        slowed, slowed_halves, damping = self._slowed(k, inside)
+        if not second.size:  # p and its flux are damped
+            nodes = nodes * slowed
+            halves = halves / slowed_halves
         bands = nodes[:, None] * _second_differences(first, second, halves)
         if second.size:
             across = 2.0 * (1.0 - np.cos(np.outer(q, np.arange(1, len(second))))) @ second[1:]
@@ -116,27 +122,48 @@ class LayerWaves:
             for matrix_of_wave, right in zip(matrix, coming, strict=True)
         ])  # fmt: skip
 
-    def _stretches(self, k: np.ndarray, inside: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return 1/s (wave, points) at nodes and half points, from inside to the outer end.
-
-        And the contribution of the fields' damping to (W h / c)^2 there.
-        """
-        discretization = self.discretization
-        dt = self.coarser * discretization.clock.dt
-        rows = outward(self.layer, self.points, self.spacing, dt, discretization.subdivision)
-        turn = np.exp(0.5j * self.velocity * k * dt)[:, None]
+    def _stretches(self, k: np.ndarray, inside: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return 1/s (wave, points) at nodes and half points, from inside to the outer end."""
+        rows = self._rows
+        turn = self._turn(k)
         stretched = []
         for first in (0, 3):
             b, a, ikappa = rows[first : first + 3]
             within_layer = ikappa + a / (1.0 - b * turn**2)
             if first and not self.side:
                 # The half point beyond the first node is none of the grid's.
-                within_layer[:, -1] = float(discretization.physics.differences == "second")
+                within_layer[:, -1] = float(self.discretization.physics.differences == "second")
             stretched.append(np.pad(within_layer, ((0, 0), (inside, 0)), constant_values=1.0))
-        kept = np.pad(rows[6], (inside, 0), constant_values=1.0)
-        rate = self.spacing / (self.velocity * dt)
-        damping = (1.0 / turn - turn) ** 2 - (1.0 / (turn * kept) - turn) ** 2
-        return stretched[0], stretched[1], rate**2 * damping
+        return stretched[0], stretched[1]
+
+    def _slowed(self, k: np.ndarray, inside: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return W (wave, points) over that inside, at nodes and half points.
+
+        And the contribution of the fields' damping to (W h / c)^2 at nodes.
+        """
+        turn = self._turn(k)
+        free = 1.0 / turn - turn
+        slowed = [
+            (1.0 / (turn * np.pad(kept, (inside, 0), constant_values=1.0)) - turn) / free
+            for kept in self._rows[6:]
+        ]
+        rate = self.spacing / (self.velocity * self._step)
+        return slowed[0], slowed[1], rate**2 * free**2 * (1.0 - slowed[0] ** 2)
+
+    @property
+    def _step(self) -> float:
+        """Time step in s."""
+        return self.coarser * self.discretization.clock.dt
+
+    @property
+    def _rows(self) -> np.ndarray:
+        """Profile (8, points) of the layer from inside out."""
+        subdivision = self.discretization.subdivision
+        return outward(self.layer, self.points, self.spacing, self._step, subdivision)
+
+    def _turn(self, k: np.ndarray) -> np.ndarray:
+        """Return exp(i w dt / 2) (wave, 1)."""
+        return np.exp(0.5j * self.velocity * k * self._step)[:, None]
 
 
 def goes_along(discretization: Discretization, along: float, away: float) -> bool:
