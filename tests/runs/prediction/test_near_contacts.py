@@ -65,6 +65,20 @@ def test_a_source_beside_a_contact_errs_as_told(kind: str, cells: float) -> None
     assert near_sources(simulation.discretization)[0].error == expected.causes[0][1]
 
 
+@pytest.mark.slow
+def test_an_explosion_on_the_softer_side_errs_little() -> None:
+    """Told to a factor of 4, as of other sources; it is 20 times as much by the law of r - 1."""
+    given = document("force", -0.4)
+    position, wavelet = (given["sources"][0][name] for name in ("position", "wavelet"))
+    given["sources"] = [
+        {"type": "explosion", "moment": 1e12, "position": position, "wavelet": wavelet}
+    ]
+    given["time"]["duration"] = 1.0
+    simulation = solver.simulate(given)
+    found = max(flat_layers.errors(simulation, (SOFT, ROCK), (0.0, CONTACT)))
+    assert found / 3.0 < expected_error(simulation.discretization).error < 4.0 * found
+
+
 @pytest.mark.parametrize(
     ("upper", "cells", "z", "lines"),
     [

@@ -12,9 +12,10 @@ is about
 
 (divergence, rotation, strain, stress and pressure of solids) within a factor of 2 to 3 of what was
 found (order 8, p = 6 to 20; r = 6 and 9.7, fluids and solids, d from 0 to 3, under a free surface,
-too; less on the softer side, and of shear moments; strains at p = 10, r = 1.7 to 9.7). Where the
-earth varies sideways a moment is spread over both media and strains them by unlike amounts, and a
-force or a receiver meets a motion whose slope jumps, at any order and sampling::
+too; less on the softer side, and of shear moments; strains at p = 10, r = 1.7 to 9.7). Of
+explosions on the softer side 1 - 1 / r stands for r - 1, since the rock beyond strains 1 / r as
+much. Where the earth varies sideways a moment is spread over both media and strains them by unlike
+amounts, and a force or a receiver meets a motion whose slope jumps, at any order and sampling::
 
     moments:                0.4 (r - 1) exp(-1.25 d)
     forces and receivers:   0.02 (r - 1) exp(-4 d)
@@ -104,8 +105,7 @@ class _Beside(NamedTuple):
     points: float
 
     def error(self, law: _Law, bounded: bool = False) -> float:
-        """Return the error so near a contact by a law, or by that of 1 - 1 / r (`bounded`)."""
-        law = _BOUNDED if bounded else law
+        """Return the error so near a contact by a law of r - 1, or of 1 - 1 / r (`bounded`)."""
         excess = 1.0 - 1.0 / self.ratio if bounded else self.ratio - 1.0
         return (
             law.factor
@@ -150,8 +150,10 @@ def near_sources(discretization: Discretization) -> list[NearSource]:
         beside = known[at]
         # A source of volume moves media of any modulus alike.
         acts = source.kind != "pressure"
-        bounded = laws is _SIDEWAYS and source.kind != "force" and beside.softer
-        error = beside.error(laws[source.kind == "force"], bounded) if acts else 0.0
+        law = laws[source.kind == "force"]
+        bounded = beside.softer and source.kind != "force" and (laws is _SIDEWAYS or not shears)
+        law = _BOUNDED if bounded and laws is _SIDEWAYS else law
+        error = beside.error(law, bounded) if acts else 0.0
         if source.name not in worst or error > worst[source.name].error:
             worst[source.name] = NearSource(source.name, beside.cells, error)
     return list(worst.values())
@@ -188,8 +190,9 @@ def _near_set(discretization: Discretization, group: ReceiverGroup) -> NearRecei
             fluid = bool(_along(discretization, (x, y, z), "z", np.array([z]))[1][0])
             law = _ON_SLOPES if sloping else laws[fluid or not strains]
             beside_ground = float(discretization.grid.index("z", z)) < RADIUS
+            bounded = by_side and (beside.softer or bent == {"stress"})
             if beside_ground or not sloping:
-                errors[n] = beside.error(law, by_side and (beside.softer or bent == {"stress"}))
+                errors[n] = beside.error(_BOUNDED if bounded else law, bounded)
             if discretization.interpolation.thin_layer and not strains:
                 errors[n] = min(errors[n], beside._replace(ratio=2.0).error(_THIN))
     affected = positions[errors > _LEAST][:, columns]
