@@ -77,6 +77,18 @@ def test_backward_of_earlier_calls():
         assert torch.allclose(models["vp"].grad, factor * alone["vp"].grad, rtol=1e-12)
 
 
+def test_backward_after_a_call_that_failed():
+    propagator = QuadraticPropagator(curvature=0.3)
+    wave = propagate(propagator)
+    models = tensors(1)
+    value = power(wave(**models))
+    with pytest.raises(KeyError):
+        wave(vs=models["vp"])
+    value.backward()
+    assert propagator.calls == 3
+    assert set(propagator.models) == {"vp", "rho"}
+
+
 def test_second_derivatives_are_refused():
     models = tensors(1)
     value = power(propagate(QuadraticPropagator(curvature=0.3))(**models))

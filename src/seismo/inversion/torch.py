@@ -68,6 +68,7 @@ class _Call:
 
     def run(self, models: tuple[torch.Tensor, ...], keep: bool) -> list[np.ndarray]:
         """Return the traces of models, in the order of the layout."""
+        self.engine.last_call = None  # where the propagator refuses the models
         arrays = [model.detach().cpu().numpy() for model in models]
         traces = self.engine.propagator(keep=keep, **dict(zip(self.names, arrays, strict=True)))
         self.engine.last_call = self
