@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from seismo.errors import ScenarioError, ScenarioWarning, SeismoError
+    from seismo.inversion.propagator import Propagator
     from seismo.output.results import Results, open_results
     from seismo.runs.check.plan import check
     from seismo.runs.preview import preview
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Results", "Scenario", "ScenarioError", "ScenarioWarning", "SeismoError", "__version__",
-    "check", "load", "open_results", "preview", "run",
+    "Propagator", "Results", "Scenario", "ScenarioError", "ScenarioWarning", "SeismoError",
+    "__version__", "check", "load", "open_results", "preview", "run",
 ]  # fmt: skip
 _HOMES = {
+    "Propagator": "seismo.inversion.propagator",
     "Results": "seismo.output.results",
     "Scenario": "seismo.scenario",
     "ScenarioError": "seismo.errors",

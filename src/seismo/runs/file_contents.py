@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from seismo.acquisition import receivers, trace_processing
+from seismo.acquisition import receivers
 from seismo.acquisition.sources import PointSource
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.features import acting
@@ -31,14 +30,12 @@ from seismo.runs.coordinates import (
 )
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
-from seismo.solver.simulation import Simulation
 
 _DERIVED = ("x_azimuth", "depth", "elevation")  # of coordinates
 _PARTIAL = (
     "traces and maps are stored when a shot is done; what is not in this part is in those before "
     "it, or still to come, and reads as NaN; `seismo resume` goes on"
 )
-_TRACE_BLOCK = 1 << 17  # samples finished at once
 
 
 def attributes_of(discretization: Discretization) -> dict[str, Any]:
@@ -276,63 +273,3 @@ def create_maps(writer: ResultsWriter, discretization: Discretization) -> None:
             plane=maps.cut.plane,
             facts={"damping": maps.damping} if maps.periods else {},
         )
-
-
-def traces_of(
-    simulation: Simulation, shot: int, shot_name: str, steps: int
-) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
-    """Return the datasets of a shot of the batch, and functions that finish their traces.
-
-    All ranks have to ask for them; the first gets them: (receiver, time), of so many steps.
-
-    Args:
-        simulation: that has taken the steps.
-        shot: its number in the batch.
-        shot_name: its name.
-        steps: of the traces.
-    """
-    discretization = simulation.discretization
-    for group in discretization.groups:
-        for name, (quantity, base, component) in group.components(discretization.physics).items():
-            raw = simulation.recorder.raw(shot, group.name, component)
-            if raw is not None:
-                finish = partial(_traces, discretization, group, quantity, base, component, steps)
-                made = partial(_with_dropped, finish, raw, group.recording(shot_name))
-                yield f"traces/{group.name}/{name}", made
-
-
-def _with_dropped(
-    finish: Callable[[np.ndarray], np.ndarray], raw: np.ndarray, recording: np.ndarray
-) -> np.ndarray:
-    """Finish the traces (receiver, time) of recording receivers; others are masked."""
-    if recording.all():
-        return finish(raw)
-    finished = finish(raw[recording] if recording.any() else np.zeros_like(raw[:1]))
-    traces = np.ma.masked_all((len(raw), finished.shape[1]), finished.dtype)
-    traces[recording] = finished[: recording.sum()]
-    return traces
-
-
-def _traces(
-    discretization: Discretization,
-    group: receivers.ReceiverGroup,
-    quantity: str,
-    base: str,
-    component: str,
-    steps: int,
-    raw: np.ndarray,
-) -> np.ndarray:
-    """Finish the traces (receiver, time) of a component, in blocks of receivers."""
-    clock = discretization.clock
-    terms = group.terms(discretization.physics, base, component)
-    late = discretization.physics.named(terms[0].field).late
-    every = clock.steps_between(group.interval)
-    removal = discretization.scenario.time.dispersion_removal
-    recorded = steps + trace_processing.extra_steps(steps, removal)
-    raw = raw[:, :recorded]
-    count = max(1, _TRACE_BLOCK // raw.shape[1])
-    blocks = [
-        trace_processing.finish(raw[k : k + count], quantity, late, clock.dt, steps, every, removal)
-        for k in range(0, len(raw), count)
-    ]
-    return np.concatenate(blocks)

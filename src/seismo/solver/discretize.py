@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,11 +56,17 @@ from seismo.solver.medium.earth_samples import even_planes, read_earth
 from seismo.solver.medium.field_damping import LayerDamping
 from seismo.solver.sampling.field_sampling import refuse_empty_boxes
 
+if TYPE_CHECKING:
+    from seismo.model.node_values import ModelRange
+
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
 
 
 def discretize(
-    scenario: Scenario, batch_points: int = BATCH_POINTS, share: Share | None = None
+    scenario: Scenario,
+    batch_points: int = BATCH_POINTS,
+    share: Share | None = None,
+    models: ModelRange | None = None,
 ) -> Discretization:
     """Discretize a scenario: grid, earth, time step and geometry.
 
@@ -68,12 +74,13 @@ def discretize(
         scenario: a checked scenario.
         batch_points: small shots advance together up to so many points.
         share: which of the shots, all when None.
+        models: that the run has to suit besides the scenario's, None for that alone.
 
     Raises:
         ScenarioError: a model file, position or time step will not do.
     """
     scenario = settled(scenario)
-    on_level = partial(_on_level, share=share)
+    on_level = partial(_on_level, share=share, models=models)
     on_grids = (grids(scenario, on_level) for grids in acting("grids", scenario))
     discretization = next((run for run in on_grids if run is not None), None)
     if discretization is None:
@@ -103,7 +110,9 @@ def _refuse_resting(discretization: Discretization) -> None:
                 )  # fmt: skip
 
 
-def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> Discretization:
+def _on_level(
+    run: Scenario, level: Level, ground: Any, share: Share | None, models: ModelRange | None
+) -> Discretization:
     """Discretize a run over its ground on a grid of it, for all shots or a share."""
     scenario = level.scenario
     grid = level.grid
@@ -118,7 +127,7 @@ def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> 
     # Earth, sources, receivers and output: mistakes in all are reported together.
     placed = Geometry(run, region, ground)
     steps: list[Callable[[], Any]] = [
-        partial(read_earth, scenario, level.live, physics, relaxation, ground, region),
+        partial(read_earth, scenario, level.live, physics, relaxation, ground, region, models),
         placed.shots,
         placed.groups,
         partial(refuse_unfit, scenario, physics),
@@ -130,6 +139,8 @@ def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> 
         read = changed(read, level, physics, placed_shots, ground)
     earth, extremes, sample = read
     shots = [_radiating(shot, earth, grid, extremes) for shot in placed_shots]
+    # Rows under a free surface are fitted to even rock alone, and no rock that may vary.
+    sample.wet |= models is not None
     waves, stencil, closure, slope = _differences(
         level, physics, earth, extremes, sample, shots, groups, slopes
     )

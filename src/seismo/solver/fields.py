@@ -176,18 +176,26 @@ class Fields:
 
         An axis may have a single value for all points, or `spread` expands the values given. Beyond
         the ends of x the values are continued; function `fill` sets all else outside the grid.
+        Arrays that are there already get the new values, so that launches may be bound to them.
         """
         # Those of which little is kept come first, while there is room for all of them.
         for name in sorted(padded, key=self.size_of):
             stage = self.physics.sparse.get(name)
             if stage and not self._planes[stage].size:
-                self._coefficients[name] = self._backend.zeros(self.subdomain.before)
+                self._set(name, self._backend.zeros(self.subdomain.before))
                 continue
             array = self._padded(spread(padded[name].astype(self._backend.precision)))
             fill(array)
             if name in self.physics.short_coefficients:
                 array = self._dithered(array, self.physics.short_coefficients.index(name))
-            self._coefficients[name] = self._some(array, self._planes[stage]) if stage else array
+            self._set(name, self._some(array, self._planes[stage]) if stage else array)
+
+    def _set(self, name: str, array: Any) -> None:
+        """Keep a coefficient, in the place that it has."""
+        if name in self._coefficients:
+            self._coefficients[name][:] = array
+        else:
+            self._coefficients[name] = array
 
     def _padded(self, samples: np.ndarray) -> np.ndarray:
         sub = self.subdomain

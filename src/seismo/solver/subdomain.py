@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,12 @@ from seismo.solver.boundary_images import (
 )
 from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields
-from seismo.solver.medium.coefficients import coefficients_of, layer_medium_of, medium_of
+from seismo.solver.medium.coefficients import (
+    Averages,
+    coefficients_of,
+    layer_medium_of,
+    medium_of,
+)
 from seismo.solver.medium.cpml import coupled
 from seismo.solver.medium.layer_strength import profiles
 from seismo.solver.parallel.active_region import Phase
@@ -180,14 +186,10 @@ class SubdomainSolver:
             backend, physics, subdomain, discretization.uneven, discretization.reach,
             discretization.curved_rows,
         )  # fmt: skip
-        # Medium on the nodes, and that of the layers at the sides.
-        medium = medium_of(discretization, subdomain)
-        faces = discretization.image_faces
-        in_layers, spread = layer_medium_of(discretization, subdomain, medium)
-        coefficients = coefficients_of(discretization, subdomain, in_layers)
+        medium, coefficients = self.load_medium(discretization)
         for planes in acting("planes", scenario):
             self.fields.set_planes(planes(discretization, subdomain, coefficients))
-        self.fields.set_coefficients(coefficients, lambda array: self._fill(faces, array), spread)
+        faces = discretization.image_faces
         # Operators: a table for each phase of the layers.
         at_once = backend.at_once and physics.at_once and physics.differences == "second"
         tables = [
@@ -223,6 +225,23 @@ class SubdomainSolver:
             {s.name: self._images(faces, physics, s, parity) for s in physics.stages}
             for parity in physics.parities
         ]
+
+    def load_medium(self, discretization: Discretization) -> tuple[Averages, Averages]:
+        """Set the coefficients to those of an earth; of bound stages they change in place.
+
+        Args:
+            discretization: of this run, with any earth that suits it.
+
+        Returns:
+            The averages (z, y, x) on the nodes, and the coefficients made of them.
+        """
+        medium = medium_of(discretization, self.subdomain)
+        # That of the layers at the sides.
+        in_layers, spread = layer_medium_of(discretization, self.subdomain, medium)
+        coefficients = coefficients_of(discretization, self.subdomain, in_layers)
+        fill = partial(self._fill, discretization.image_faces)
+        self.fields.set_coefficients(coefficients, fill, spread)
+        return medium, coefficients
 
     @property
     def stages(self) -> list[BoundStage]:

@@ -35,6 +35,7 @@ from seismo.runs.progress import (
 )
 from seismo.solver.accuracy.stability_monitor import StabilityMonitor
 from seismo.solver.discretization import Discretization
+from seismo.solver.sampling.traces import traces_of
 from seismo.solver.simulation import Prepared, Simulation
 
 
@@ -103,9 +104,12 @@ class RunContext:
         """
         self.pipeline.drain()
         for shot, shot_name in enumerate(batch.names):
-            traces = file_contents.traces_of(self.simulation, shot, shot_name, steps)
-            for name, finish in traces:
-                self.pipeline.write(name, batch.first + shot, finish)
+            simulation = self.simulation
+            sections = traces_of(
+                simulation.discretization, simulation.recorder, shot, shot_name, steps
+            )
+            for group, name, finish in sections:
+                self.pipeline.write(f"traces/{group}/{name}", batch.first + shot, finish)
 
 
 class Prefetcher:

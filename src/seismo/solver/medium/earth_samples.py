@@ -29,8 +29,9 @@ from seismo.scenario import Scenario
 from seismo.scenario.gridded_parts import volume_format
 from seismo.scenario.model_parts import ModelPart, given_parameters
 
-# A module that imports this.
+# A module that imports this, and a module that few runs need.
 if TYPE_CHECKING:
+    from seismo.model.node_values import ModelRange
     from seismo.solver.discretization import Discretization
 
 _OWN_GROUND = ("geomodelgrids", "rfile", "sfile", "openswpc")  # formats that have a ground
@@ -73,13 +74,19 @@ def even_planes(discretization: Discretization) -> dict[str, np.ndarray]:
 def read_earth(
     scenario: Scenario, grid: Grid, physics: Physics, relaxation: Relaxation | None,
     topography: VerticalCoordinate | None = None, region: Grid | None = None,
+    models: ModelRange | None = None,
 ) -> tuple[Earth, Extremes, MediaSample]:  # fmt: skip
     """Return the earth, its extremes on the grid and its media, from a single pass over the nodes.
 
-    Of a grid that is a part of the `region` it is the earth of that.
+    Of a grid that is a part of the `region` it is the earth of that. With a range of models it is
+    the earth on the nodes, and extremes are those of all models in the range.
     """
     earth = earth_of(scenario, region or grid, physics, relaxation, topography)
-    return earth, *statistics_of(scenario, earth, grid, physics, topography)
+    if models is None:
+        return earth, *statistics_of(scenario, earth, grid, physics, topography)
+    earth = models.on_nodes(earth, grid)
+    extremes, sample = statistics_of(scenario, earth, grid, physics, topography)
+    return earth, models.widened(extremes), sample
 
 
 def statistics_of(

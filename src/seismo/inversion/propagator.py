@@ -1,0 +1,238 @@
+"""The propagator: waves of many models on a grid that is planned once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.sources import Shot
+from seismo.backends.select import choose
+from seismo.errors import ScenarioError
+from seismo.inversion.models import ParameterArrays, checked, load_model, shape_of
+from seismo.inversion.refusals import refuse_bounds, refuse_unsuited
+from seismo.inversion.traces import Traces, empty_traces, read_traces
+from seismo.model.node_values import ModelRange, arrays_of
+from seismo.scenario import ScenarioInput, load
+from seismo.solver.discretize import discretize
+from seismo.solver.simulation import Simulation
+
+
+class Propagator:
+    """Computes the traces of a scenario for models given as arrays, again and again.
+
+    The scenario is checked, discretized and bound to its kernels once: grid, time step, absorbing
+    layers, differences and the rules by which sources act and receivers read stay the same for all
+    models. The time step and the layers suit the fastest wave within the bounds.
+
+    Attributes:
+        scenario: as it was checked.
+        parameters: names of those that may be given.
+        bounds: least and greatest value of each of them, in SI.
+        discretization: of all runs.
+        simulation: that takes the steps.
+        model: values (z, [y,] x) by parameter that are loaded.
+        batches: the shots that advance together.
+    """
+
+    def __init__(
+        self, scenario: ScenarioInput, parameters: Sequence[str] = (),
+        bounds: Mapping[str, tuple[float, float]] | None = None, *, backend: str = "auto",
+        device: int | None = None, threads: int | None = None,
+    ) -> None:  # fmt: skip
+        """Plan the runs of a scenario, and load its own model.
+
+        Args:
+            scenario: a scenario, the same as nested dicts, or the path of its YAML file.
+            parameters: names of the parameters of the equation that models give, such as "vp".
+            bounds: least and greatest value in SI of each of these.
+            backend: "auto" (a GPU if there is any and no threads are asked for), "cpu" or "gpu".
+            device: number of the GPU, the first that will do when None.
+            threads: threads to use on the CPU, all cores when None.
+
+        Raises:
+            ScenarioError: the scenario will not do, or not for other models.
+            DeviceError: there is no such backend or device, or it cannot be used.
+        """
+        self.scenario = load(scenario)
+        self.parameters = tuple(parameters)
+        self.bounds = {name: (float(a), float(b)) for name, (a, b) in (bounds or {}).items()}
+        self._options = {"backend": backend, "device": device, "threads": threads}
+        refuse_bounds(self.parameters, self.bounds)
+        models = None
+        if self.parameters:
+            refuse_unsuited(self.scenario, self.parameters)
+            models = ModelRange(self.bounds)
+        chosen = choose(backend, device, threads).make(self.scenario.precision)
+        self.discretization = discretize(self.scenario, chosen.batch_points, models=models)
+        self.simulation = Simulation(self.discretization, chosen, from_rest=True)
+        self._own_model = arrays_of(self.discretization.earth)
+        self.model = self._own_model
+        shots = self.discretization.shots
+        together = self.discretization.batch
+        self.batches = [shots[n : n + together] for n in range(0, len(shots), together)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the arguments: a copy in another process is planned anew."""
+        return {
+            "scenario": self.scenario, "parameters": self.parameters, "bounds": self.bounds,
+            **self._options,
+        }  # fmt: skip
+
+    def __setstate__(self, arguments: dict[str, Any]) -> None:
+        """Plan the runs anew."""
+        self.__init__(**arguments)  # type: ignore[misc]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape (z, [y,] x) of a model: the nodes of the extent, absorbing layers left out."""
+        return shape_of(self.discretization.grid)
+
+    def __call__(self, **models: Any) -> Traces:
+        """Return the traces of a model.
+
+        Args:
+            models: values (z, [y,] x) in SI at the nodes of the extent, by parameter; parameters
+                left out are as in the scenario. With an axis before these, of several models.
+
+        Returns:
+            Receiver set -> component -> (shot, receiver, sample), in the precision of the run; of
+            several models (model, shot, receiver, sample).
+
+        Raises:
+            ModelError: values have another shape, or lie beyond the bounds.
+            UnstableError: the wavefield blew up.
+        """
+        arrays = self._checked(models)
+        several = self._several(arrays)
+        if several is None:
+            return self._traces_of(arrays)
+        every = [
+            self._traces_of({n: self._of_model(array, k) for n, array in arrays.items()})
+            for k in range(several)
+        ]
+        return {
+            group: {name: np.stack([of[group][name] for of in every]) for name in sections}
+            for group, sections in every[0].items()
+        }
+
+    def steps(
+        self, every: int = 1, batch: int = 0, **models: Any
+    ) -> Iterator[tuple[int, FieldsOfStep]]:
+        """Step the shots of a batch, and yield the fields.
+
+        Args:
+            every: steps between two of them.
+            batch: number of the batch, of `batches`.
+            models: as of a call, a single one.
+
+        Yields:
+            The steps taken, and the fields by name; they are those of the step only until the next
+            is asked for.
+        """
+        if every < 1:
+            raise ScenarioError(f"every: {every}; must be at least 1")
+        arrays = self._checked(models)
+        if self._several(arrays) is not None:
+            raise ScenarioError("steps: give a single model")
+        self.load(arrays)
+        simulation = self.simulation
+        simulation.load(self.batches[batch])
+        while simulation.step < simulation.total_steps:
+            simulation.advance(min(every, simulation.total_steps - simulation.step))
+            yield simulation.step, FieldsOfStep(simulation, len(self.batches[batch]))
+
+    def load(self, arrays: ParameterArrays) -> None:
+        """Load a model of checked values; parameters left out are as in the scenario."""
+        if self.parameters:
+            self.model = self._own_model | arrays
+            load_model(self.simulation, self.model)
+
+    def run_batches(self, act: Callable[[int, list[Shot]], None]) -> None:
+        """Take all steps of all shots with the loaded model, batch by batch.
+
+        Args:
+            act: called after the steps of each batch, with the number of its first shot and its
+                shots.
+        """
+        simulation = self.simulation
+        first = 0
+        for shots in self.batches:
+            simulation.load(shots)
+            simulation.advance(simulation.total_steps)
+            act(first, shots)
+            first += len(shots)
+
+    def _traces_of(self, arrays: ParameterArrays) -> Traces:
+        self.load(arrays)
+        traces = empty_traces(self.discretization, self.simulation.backend.precision)
+        self.run_batches(lambda first, shots: read_traces(self.simulation, first, shots, traces))
+        return traces
+
+    def _checked(self, models: Mapping[str, Any]) -> ParameterArrays:
+        """Return checked values (..., z, [y,] x) by parameter."""
+        for name in models:
+            if name not in self.parameters:
+                raise ScenarioError(
+                    f"{name}: is none of the propagator's parameters "
+                    f"({', '.join(self.parameters) or 'it has none'}); name it in `parameters`"
+                )
+        grid = self.discretization.grid
+        return {
+            name: checked(name, array_like, grid, self.bounds[name])
+            for name, array_like in models.items()
+        }
+
+    def _several(self, arrays: ParameterArrays) -> int | None:
+        """Return how many models there are, None of a single one."""
+        counts = {
+            len(array)
+            for array in arrays.values()
+            if array.ndim > self.discretization.grid.dimensions
+        }
+        if len(counts) > 1:
+            numbers = " and ".join(map(str, sorted(counts)))
+            raise ScenarioError(f"models: {numbers} models; give as many of each parameter")
+        return counts.pop() if counts else None
+
+    def _of_model(self, array: np.ndarray, number: int) -> np.ndarray:
+        return array[number] if array.ndim > self.discretization.grid.dimensions else array
+
+
+class FieldsOfStep(Mapping[str, np.ndarray]):
+    """The fields of a step, each fetched when it is asked for."""
+
+    def __init__(self, simulation: Simulation, shots: int) -> None:
+        """Look at a simulation of so many shots after a step."""
+        self._simulation = simulation
+        self._shots = shots
+        self._step = simulation.step
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return a field (shot, z, [y,] x) at the nodes of the extent, to be read only.
+
+        Half points stand half a cell beyond the nodes of their index.
+
+        Raises:
+            KeyError: there is no such field.
+            ScenarioError: further steps were taken since.
+        """
+        if name not in list(self):
+            raise KeyError(name)
+        if self._simulation.step != self._step:
+            raise ScenarioError(f"{name}: the fields of step {self._step} are gone; copy them")
+        grid = self._simulation.discretization.grid
+        box = tuple(slice(*ends) for ends in zip(grid.extent.lo, grid.extent.hi, strict=True))
+        field = self._simulation.field(name)[: self._shots, box[2], box[1], box[0]]
+        field.flags.writeable = False
+        return field[:, :, 0] if grid.dimensions == 2 else field
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
+        physics = self._simulation.discretization.physics
+        return (field.name for field in physics.fields if not field.previous_of)
+
+    def __len__(self) -> int:
+        """Count the fields."""
+        return sum(1 for _ in self)

@@ -1,0 +1,96 @@
+"""Values of a model on the nodes of a grid, and the range of models that a run has to suit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from seismo.grid.grid import AXES, Grid
+from seismo.model.earth import Earth
+from seismo.model.effective.cells import tensor
+from seismo.model.extremes import Extremes
+from seismo.model.gridded import Gridded, GridField
+
+
+class NodeValues(Gridded):
+    """The part of an earth that has a value at each node, whatever the values are.
+
+    It counts as varying along all axes: other values may follow.
+    """
+
+    @property
+    def thin(self) -> dict[str, GridField]:
+        """The values, along all axes."""
+        return dict(self.grids)
+
+    @property
+    def layered(self) -> bool:
+        """Whether the values vary along z only."""
+        return False
+
+
+def with_values(earth: Earth, grid: Grid, arrays: Mapping[str, np.ndarray]) -> Earth:
+    """Return an earth with these values (z, [y,] x) by parameter at the nodes of the extent."""
+    names = "".join(a for a in "zyx" if a in grid.axes)
+    origin = tuple(float(nodes_along(grid, a)[0]) for a in names)
+    spacing = tuple(grid.spacing[AXES.index(a)] for a in names)
+    grids = {
+        name: GridField(array, names, origin, spacing, 1.0, name, (name,))
+        for name, array in arrays.items()
+    }
+    return replace(earth, model_parts=(NodeValues(grids),))
+
+
+def arrays_of(earth: Earth) -> dict[str, np.ndarray]:
+    """Return the values (z, [y,] x) by parameter of an earth that has them at nodes."""
+    return {
+        name: field.samples
+        for node_values in earth.model_parts
+        if isinstance(node_values, NodeValues)
+        for name, field in node_values.grids.items()
+    }
+
+
+def nodes_along(grid: Grid, axis: str) -> np.ndarray:
+    """Return the coordinates (n) in m of the nodes of the extent along an axis."""
+    a = AXES.index(axis)
+    return grid.coordinate(axis, np.arange(grid.extent.lo[a], grid.extent.hi[a]))
+
+
+@dataclass(frozen=True)
+class ModelRange:
+    """The models that a run has to suit besides the scenario's.
+
+    Attributes:
+        bounds: least and greatest value of each parameter that may change, in SI.
+    """
+
+    bounds: Mapping[str, tuple[float, float]]
+
+    def on_nodes(self, earth: Earth, grid: Grid) -> Earth:
+        """Return the earth that has the values of another at the nodes of the extent."""
+        axes = {a: nodes_along(grid, a) for a in "zyx" if a in grid.axes}
+        samples = earth.sample(*tensor(axes["z"], axes.get("y"), axes["x"]))
+        shape = tuple(len(nodes) for nodes in axes.values())
+        arrays = {name: np.broadcast_to(array, shape).copy() for name, array in samples.items()}
+        return with_values(earth, grid, arrays)
+
+    def widened(self, extremes: Extremes) -> Extremes:
+        """Return the extremes of all these models, from those of the scenario's."""
+        known = {field.name for field in fields(Extremes)}
+        wider: dict[str, object] = {}
+        others = dict(extremes.others)
+        bounds = dict(self.bounds)
+        if "rho" in bounds and extremes.fluid_rho_max:
+            bounds["fluid_rho"] = bounds["rho"]
+        for name, (low, high) in bounds.items():
+            if f"{name}_min" not in known:
+                least, greatest = others.get(name, (low, high))
+                others[name] = min(low, least), max(high, greatest)
+                continue
+            wider[f"{name}_max"] = max(high, getattr(extremes, f"{name}_max"))
+            if low > 0.0:  # that of vs leaves fluids out
+                wider[f"{name}_min"] = min(low, getattr(extremes, f"{name}_min"))
+        return replace(extremes, **wider, others=others)  # type: ignore[arg-type]
