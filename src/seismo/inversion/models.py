@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import ModelError
-from seismo.grid.grid import Grid
-from seismo.model.node_values import nodes_along, with_values
+from seismo.grid.decomposition import Subdomain
+from seismo.grid.grid import AXES, Grid
+from seismo.model.earth import LEAST_RATIO
+from seismo.model.effective.averaging import of_rock
+from seismo.model.node_values import extent_of, nodes_along, with_values
 from seismo.solver.discretization import Discretization
+from seismo.solver.medium.coefficients import as_volume, every_node
 from seismo.solver.simulation import Simulation
 
 ParameterArrays = dict[str, np.ndarray]  # values (z, [y,] x) by parameter
@@ -33,17 +39,76 @@ def load_model(simulation: Simulation, model: ParameterArrays) -> None:
     Raises:
         ModelError: a value, or a pair of them, is physically impossible.
     """
-    discretization = with_model(simulation.discretization, model)
+    discretization = simulation.discretization
+    _refuse_impossible(discretization, model)
+    # Where layers have running means, or a mirror turns coefficients, averages are made anew.
+    is_pointwise = not (
+        discretization.field_damping.averaged
+        or discretization.physics.odd
+        or discretization.scenario.equation.beside_layers
+    )
+    if not is_pointwise:
+        other = with_model(discretization, model)
+        for solver in simulation.solvers:
+            solver.load_medium(other)
+        return
+    coefficients = coefficients_at_nodes(discretization, model)
     for solver in simulation.solvers:
-        solver.load_medium(discretization)
+        indices = node_indices(discretization, solver.subdomain)
+        solver.set_coefficients(coefficients, partial(continued, indices=indices))
+
+
+def coefficients_at_nodes(
+    discretization: Discretization, model: ParameterArrays
+) -> ParameterArrays:
+    """Return the coefficients (z, y, x) of a model at the nodes of the extent, point by point."""
+    physics = discretization.physics
+    rock = of_rock({name: as_volume(array) for name, array in model.items()}, physics.medium)
+    # Densities of components are kept in no plane: all planes are even.
+    rock |= {name: np.zeros((1, 1, 1)) for name in physics.sparse if name.startswith("rho_")}
+    coefficients: ParameterArrays = physics.coefficients(rock, discretization.clock.dt)
+    return coefficients
+
+
+def node_indices(discretization: Discretization, subdomain: Subdomain) -> list[np.ndarray]:
+    """Return along z, y, x which nodes of the extent the points of a subdomain continue.
+
+    The halo along y and z counts as points.
+    """
+    grid = discretization.grid
+    nodes = every_node(discretization, subdomain)
+    indices = []
+    for axis in "zyx":
+        a = AXES.index(axis)
+        node = np.array(nodes.get(axis, range(1)))
+        indices.append(np.clip(node - grid.extent.lo[a], 0, grid.extent.shape[a] - 1))
+    return indices
+
+
+def continued(array: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
+    """Return an array (z, y, x) of the extent at the points that continue it."""
+    for axis, index in enumerate(indices):
+        if array.shape[axis] > 1:
+            array = array.take(index, axis)
+    return array
 
 
 def with_model(discretization: Discretization, model: ParameterArrays) -> Discretization:
     """Return a run with another model; all that was derived of the first one stays as it is."""
     other = copy(discretization)
-    earth = with_values(discretization.earth, discretization.grid, model)
-    vars(other).update(earth=earth)
+    vars(other).update(earth=with_values(discretization.earth, discretization.grid, model))
     return other
+
+
+def _refuse_impossible(discretization: Discretization, model: ParameterArrays) -> None:
+    """Refuse a model whose vp and vs make no solid.
+
+    Raises:
+        ModelError: with the first place.
+    """
+    if not {"vp", "vs"} <= model.keys() or (model["vp"] >= LEAST_RATIO * model["vs"]).all():
+        return
+    with_model(discretization, model).earth.sample(*extent_of(discretization.grid))
 
 
 def checked(name: str, array_like: Any, grid: Grid, bounds: tuple[float, float]) -> np.ndarray:

@@ -45,7 +45,7 @@ Boxes = tuple[Bounds, Bounds]  # low and high ends
 _Y = np.linspace(0.0, 1.0 / (LEAST_QUALITY + 1.0), 2**16 + 1)
 _DEGREE = 24  # of the polynomial in y through ratios of velocities, which errs by less than 1e-13
 # Below vp / vs = sqrt(4/3) the bulk modulus is negative; rounding of float32 files is allowed for.
-_LEAST_RATIO = np.sqrt(4.0 / 3.0) * (1.0 - 1e-6)
+LEAST_RATIO = np.sqrt(4.0 / 3.0) * (1.0 - 1e-6)
 
 
 @dataclass(frozen=True)
@@ -398,7 +398,7 @@ def _check(fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth) 
             raise ModelError(problem, *earth.given_by(name, **first_bad))
     if "vp" in fields and "vs" in fields:
         velocities = np.equal(fields.get("c33", 0.0), 0.0)  # of constants other things are asked
-        is_invalid = velocities & (fields["vp"] < _LEAST_RATIO * fields["vs"])
+        is_invalid = velocities & (fields["vp"] < LEAST_RATIO * fields["vs"])
         if is_invalid.any():
             first_bad, ratio = _first(
                 is_invalid, fields["vp"] / np.maximum(fields["vs"], 1e-30), coordinates
@@ -411,7 +411,7 @@ def _check(fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth) 
                 remedy = "are they exchanged?"
             raise ModelError(
                 f"vp/vs is {ratio:.3f} at {_named(first_bad)}; {reason}: "
-                f"{earth.turned(_LEAST_RATIO) or remedy}",
+                f"{earth.turned(LEAST_RATIO) or remedy}",
                 *max(keys, key=lambda key: key[1]),  # of the part laid over the other
             )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from seismo.grid.grid import AXES, Grid
+from seismo.grid.grid import AXES, Bounds, Grid
 from seismo.model.earth import Earth
 from seismo.model.effective.cells import tensor
 from seismo.model.extremes import Extremes
@@ -59,6 +59,12 @@ def nodes_along(grid: Grid, axis: str) -> np.ndarray:
     return grid.coordinate(axis, np.arange(grid.extent.lo[a], grid.extent.hi[a]))
 
 
+def extent_of(grid: Grid) -> Bounds:
+    """Return the coordinates z, y, x in m of the nodes of the extent, so that they span a grid."""
+    y = nodes_along(grid, "y") if "y" in grid.axes else None
+    return tensor(nodes_along(grid, "z"), y, nodes_along(grid, "x"))
+
+
 @dataclass(frozen=True)
 class ModelRange:
     """The models that a run has to suit besides the scenario's.
@@ -71,9 +77,8 @@ class ModelRange:
 
     def on_nodes(self, earth: Earth, grid: Grid) -> Earth:
         """Return the earth that has the values of another at the nodes of the extent."""
-        axes = {a: nodes_along(grid, a) for a in "zyx" if a in grid.axes}
-        samples = earth.sample(*tensor(axes["z"], axes.get("y"), axes["x"]))
-        shape = tuple(len(nodes) for nodes in axes.values())
+        samples = earth.sample(*extent_of(grid))
+        shape = tuple(nodes_along(grid, a).size for a in "zyx" if a in grid.axes)
         arrays = {name: np.broadcast_to(array, shape).copy() for name, array in samples.items()}
         return with_values(earth, grid, arrays)
 

@@ -184,24 +184,29 @@ class Fields:
             if stage and not self._planes[stage].size:
                 self._set(name, self._backend.zeros(self.subdomain.before))
                 continue
-            array = self._padded(spread(padded[name].astype(self._backend.precision)))
+            is_short = name in self.physics.short_coefficients
+            samples = spread(padded[name].astype(self._backend.precision, copy=False))
+            array = self._padded(
+                samples, None if stage or is_short else self._coefficients.get(name)
+            )
             fill(array)
-            if name in self.physics.short_coefficients:
+            if is_short:
                 array = self._dithered(array, self.physics.short_coefficients.index(name))
             self._set(name, self._some(array, self._planes[stage]) if stage else array)
 
     def _set(self, name: str, array: Any) -> None:
-        """Keep a coefficient, in the place that it has."""
-        if name in self._coefficients:
-            self._coefficients[name][:] = array
-        else:
-            self._coefficients[name] = array
+        """Keep a coefficient, in the array that launches may be bound to."""
+        bound = self._coefficients.setdefault(name, array)
+        if bound is not array:
+            bound[:] = array
 
-    def _padded(self, samples: np.ndarray) -> np.ndarray:
+    def _padded(self, samples: np.ndarray, array: Any = None) -> Any:
+        """Return samples (z, y, x) in an array with halos, which is allocated if there is none."""
         sub = self.subdomain
         halo = sub.halo
         end = sub.halo + sub.owned.shape[0]
-        array = self._backend.zeros(sub.volume + sub.before)
+        if array is None:
+            array = self._backend.zeros(sub.volume + sub.before)
         (rows,) = sub.view(array)
         source = self._backend.array(samples)
         ny = sub.padded.shape[1]

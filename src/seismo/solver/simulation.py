@@ -119,6 +119,7 @@ class Simulation:
         self.step = 0
         self._windowed: list[AddedLaunches] = []
         self._programs: list[Callable[[int, int], None]] = []  # for each phase
+        self._changing: list[Any] = []  # arrays that later steps depend on
         self._searches: dict[tuple[str, int], list[Search]] = {}
         self.total_steps = discretization.total_steps
         # Receivers and maps read the fields after a step.
@@ -213,9 +214,11 @@ class Simulation:
         if self.above is not None and prepared.above is not None:
             fits += self.above._take(prepared.above)
         self.step = self.total_steps
-        # Initial condition: zero wavefield, memory and record.
-        for saved in self.state().values():
-            saved.array[:] = 0
+        # Initial condition: zero wavefield, memory and record, whose arrays stay while bound.
+        if not self._programs:
+            self._changing = [saved.array for saved in self.state().values()]
+        for array in self._changing:
+            array[:] = 0
         # Bind anew where any rank's tables changed shape.
         if not all(self.ranks.allgather(bool(self._programs) and all(fits))):
             ranks = self.ranks if self.division.ranks_per_grid > 1 else SerialCommunicator()

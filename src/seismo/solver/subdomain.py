@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -239,9 +239,15 @@ class SubdomainSolver:
         # That of the layers at the sides.
         in_layers, spread = layer_medium_of(discretization, self.subdomain, medium)
         coefficients = coefficients_of(discretization, self.subdomain, in_layers)
-        fill = partial(self._fill, discretization.image_faces)
-        self.fields.set_coefficients(coefficients, fill, spread)
+        self.set_coefficients(coefficients, spread)
         return medium, coefficients
+
+    def set_coefficients(
+        self, coefficients: Averages, spread: Callable[[np.ndarray], np.ndarray]
+    ) -> None:
+        """Set coefficients (z, y, x), spread over the points and the halo, in place if bound."""
+        fill = partial(self._fill, self.discretization.image_faces)
+        self.fields.set_coefficients(coefficients, fill, spread)
 
     @property
     def stages(self) -> list[BoundStage]:

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -74,6 +75,7 @@ _COLUMN = column.CELLS * column.SAMPLES  # samples per point where the earth var
 
 # What is averaged, from samples of vp, vs, rho, ...
 _MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
+    **{name: itemgetter(name) for name in ("vp", "vs", "rho")},
     "square_slowness": lambda s: s["vp"] ** -2,
     **effective_stiffness.MEANS,
     **effective_stiffness.VTI_MEANS,
@@ -104,6 +106,13 @@ _RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
         lambda m: (m["density"] * m["shear_compliance"]) ** -0.5,
     ),
 }
+# Of a single rock that is isotropic, or a fluid, from its samples.
+_OF_ROCK: dict[str, Callable[[Samples], np.ndarray]] = {
+    **{name: itemgetter(name) for name in ("vp", "vs", "rho")},
+    **dict.fromkeys(("p_modulus", "c11", "c33"), lambda s: s["rho"] * s["vp"] ** 2),
+    **dict.fromkeys(("c44", "c66", "mu_xy", "mu_yz"), lambda s: s["rho"] * s["vs"] ** 2),
+    "c13": lambda s: s["rho"] * (s["vp"] ** 2 - 2.0 * s["vs"] ** 2),
+}
 _CONSTANT_DENSITY = {"vp": (("square_slowness",), lambda m: m["square_slowness"] ** -0.5)}
 
 
@@ -131,6 +140,8 @@ def cell_average(
     """
     rules = _RESULTS if "rho" in earth.needs else _RESULTS | _CONSTANT_DENSITY
     rules = rules | effective_stiffness.results(earth.needs)
+    if averaging == "point" and _OF_ROCK.keys() >= {*parameters, *earth.needs}:
+        rules = {name: (earth.needs, formula) for name, formula in _OF_ROCK.items()}
     formulas = {name: rules[name] for name in parameters}
     means = sorted({mean for needed, _ in formulas.values() for mean in needed})
     (z, y, x), indices = points.within(earth)
@@ -139,16 +150,33 @@ def cell_average(
     sampler = _Sampler(earth, points.spacing, tuple(means), averaging == "effective", subsamples)
     for z_slice, averages in sampler.slabs(z, y, x):
         target = np.flatnonzero((indices[0] >= z_slice.start) & (indices[0] < z_slice.stop))
-        source = np.ix_(indices[0][target] - z_slice.start, *indices[1:])
+        source = (indices[0][target] - z_slice.start, *indices[1:])
         with np.errstate(divide="ignore", invalid="ignore"):
             inputs = averages | effective_stiffness.stiffness(averages)
-            evaluated = {name: formula(inputs) for name, (_, formula) in formulas.items()}
-        for name, averaged in evaluated.items():
-            broadcast = np.broadcast_to(
-                averaged, (averaged.shape[0], *(p.max() + 1 for p in indices[1:]))
-            )
-            result[name][target] = broadcast[source]
+            # Parameters of the same formula have it evaluated once.
+            evaluated = {formula: formula(inputs) for _, formula in formulas.values()}
+        repeated = {formula: _repeated(array, source) for formula, array in evaluated.items()}
+        for name, (_, formula) in formulas.items():
+            result[name][target] = repeated[formula]
     return result
+
+
+def of_rock(samples: Samples, parameters: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return parameters of an effective medium where isotropic rock alone fills each cell.
+
+    Args:
+        samples: of vp, vs and rho, as far as there are such.
+        parameters: names of averages, without losses.
+    """
+    return {name: _OF_ROCK[name](samples) for name in parameters}
+
+
+def _repeated(array: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the values at indices along each axis; a single value is that of all of them."""
+    for axis, index in enumerate(indices):
+        if array.shape[axis] > 1 and not np.array_equal(index, np.arange(array.shape[axis])):
+            array = array.take(index, axis)
+    return array
 
 
 def plain_planes(

@@ -30,6 +30,8 @@ from seismo.solver.interpolation.point_weights import PointInterpolation
 
 _MARGIN = 32  # steps before and after a signal, in which its transform rings
 _EARLIER = 0.25
+_MOST_SAMPLES = 1 << 17  # of signals that are kept for the next time that their shots are loaded
+_MOST_KNOWN = 64  # such sets of signals
 
 
 def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]:
@@ -112,6 +114,7 @@ class Injection:
         self._clock = clock
         self._removal = removal
         self._bound: dict[TableKey, InjectionTable] = {}
+        self._known: dict[tuple, tuple[list, tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
         self._pending: dict[TableKey, tuple[Any, Any]] = {}  # indices and source values of the step
 
     def tables(self, shots: list[list[PointSource]], steps: int) -> dict[TableKey, InjectionTable]:
@@ -278,6 +281,22 @@ class Injection:
         )
 
     def _signals(
+        self, field: Field, rows: list[SourceRow], steps: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the signals of rows, as `_sampled` does, and keep them for the same sources."""
+        sources = [(source, drive) for _, source, drive, _ in rows]
+        key = (field.name, steps, *((id(source), id(drive)) for source, drive in sources))
+        # Sources are kept with them, so that no others have their identity.
+        if key not in self._known:
+            signals = self._sampled(field, rows, steps)
+            if signals[2].size > _MOST_SAMPLES:
+                return signals
+            if len(self._known) == _MOST_KNOWN:
+                del self._known[next(iter(self._known))]
+            self._known[key] = sources, signals
+        return self._known[key][1]
+
+    def _sampled(
         self, field: Field, rows: list[SourceRow], steps: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the number of each row's signal, and the first step and samples of all.
