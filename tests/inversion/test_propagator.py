@@ -212,6 +212,7 @@ REFUSED = [
     ({}, ["vp"], {}, "bounds: vp has none"),
     ({}, ["vp"], {"vp": (3000.0, 1500.0)}, r"bounds: vp: \(3000, 1500\); give the least value"),
     ({}, ["vp"], {"vp": (1500.0, 1e6)}, "beyond 0 to 20000 m/s"),
+    ({}, ["rho"], {"rho": (1000.0, 4000.0)}, "differ 3 times or more"),
     ({}, [], {"vp": (1500.0, 3000.0)}, "bounds: vp is none of `parameters`"),
     ({}, ["rho"], {"rho": (1500.0, 3000.0)}, "rho is none of acoustic; choose from vp"),
     (

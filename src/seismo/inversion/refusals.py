@@ -8,6 +8,7 @@ from seismo.equations.framework.registry import PARAMETERS, physics_for
 from seismo.errors import ScenarioError
 from seismo.scenario import Scenario
 from seismo.scenario.sections.sources import SOURCES
+from seismo.solver.accuracy.time_step import ORDINARY
 
 ParameterBounds = Mapping[str, tuple[float, float]]
 
@@ -30,6 +31,11 @@ def refuse_bounds(parameters: Sequence[str], bounds: ParameterBounds) -> None:
         interval = f"bounds: {name}: ({low:g}, {high:g})"
         if not low < high:
             raise ScenarioError(f"{interval}; give the least value, then the greatest")
+        if name == "rho" and high > ORDINARY * low:
+            raise ScenarioError(
+                f"{interval}: of densities that differ {ORDINARY:g} times or more no time step is "
+                "known to suit all models; narrow them"
+            )
         known = PARAMETERS.get(name)
         if known is not None and (low < known.least or high > known.limits[1]):
             raise ScenarioError(
