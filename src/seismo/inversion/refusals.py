@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from seismo.equations.framework.registry import PARAMETERS, physics_for
 from seismo.errors import ScenarioError
+from seismo.model.effective.averaging import OF_ROCK
 from seismo.scenario import Scenario
 from seismo.scenario.sections.sources import SOURCES
 from seismo.solver.accuracy.time_step import ORDINARY
@@ -54,7 +55,7 @@ def refuse_unsuited(scenario: Scenario, parameters: Sequence[str]) -> None:
             raise scenario.mistake(*key, problem=f"models given as arrays {problem}")
     equation = scenario.equation.name
     physics = physics_for(equation, scenario.dimensions, scenario.options)
-    if physics.conversion is not None or physics.weakened is not None or physics.about_sources:
+    if not OF_ROCK.keys() >= {*physics.needs, *physics.medium}:
         raise scenario.mistake(
             "physics", problem="takes no models given as arrays yet; leave out `parameters`"
         )

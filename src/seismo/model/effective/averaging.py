@@ -107,7 +107,7 @@ _RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     ),
 }
 # Of a single rock that is isotropic, or a fluid, from its samples.
-_OF_ROCK: dict[str, Callable[[Samples], np.ndarray]] = {
+OF_ROCK: dict[str, Callable[[Samples], np.ndarray]] = {
     **{name: itemgetter(name) for name in ("vp", "vs", "rho")},
     **dict.fromkeys(("p_modulus", "c11", "c33"), lambda s: s["rho"] * s["vp"] ** 2),
     **dict.fromkeys(("c44", "c66", "mu_xy", "mu_yz"), lambda s: s["rho"] * s["vs"] ** 2),
@@ -140,8 +140,8 @@ def cell_average(
     """
     rules = _RESULTS if "rho" in earth.needs else _RESULTS | _CONSTANT_DENSITY
     rules = rules | effective_stiffness.results(earth.needs)
-    if averaging == "point" and _OF_ROCK.keys() >= {*parameters, *earth.needs}:
-        rules = {name: (earth.needs, formula) for name, formula in _OF_ROCK.items()}
+    if averaging == "point" and OF_ROCK.keys() >= {*parameters, *earth.needs}:
+        rules = {name: (earth.needs, formula) for name, formula in OF_ROCK.items()}
     formulas = {name: rules[name] for name in parameters}
     means = sorted({mean for needed, _ in formulas.values() for mean in needed})
     (z, y, x), indices = points.within(earth)
@@ -168,7 +168,7 @@ def of_rock(samples: Samples, parameters: Sequence[str]) -> dict[str, np.ndarray
         samples: of vp, vs and rho, as far as there are such.
         parameters: names of averages, without losses.
     """
-    return {name: _OF_ROCK[name](samples) for name in parameters}
+    return {name: OF_ROCK[name](samples) for name in parameters}
 
 
 def _repeated(array: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
