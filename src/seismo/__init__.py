@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from seismo.errors import ScenarioError, ScenarioWarning, SeismoError
+    from seismo.inversion.misfits import misfit
     from seismo.inversion.propagator import Propagator
     from seismo.output.results import Results, open_results
     from seismo.runs.check.plan import check
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Propagator", "Results", "Scenario", "ScenarioError", "ScenarioWarning", "SeismoError",
-    "__version__", "check", "load", "open_results", "preview", "run",
+    "__version__", "check", "load", "misfit", "open_results", "preview", "run",
 ]  # fmt: skip
 _HOMES = {
     "Propagator": "seismo.inversion.propagator",
@@ -37,6 +38,7 @@ _HOMES = {
     "SeismoError": "seismo.errors",
     "check": "seismo.runs.check.plan",
     "load": "seismo.scenario",
+    "misfit": "seismo.inversion.misfits",
     "open_results": "seismo.output.results",
     "preview": "seismo.runs.preview",
     "run": "seismo.runs.run",

@@ -128,7 +128,7 @@ def checked(name: str, array_like: Any, grid: Grid, bounds: tuple[float, float])
             "an axis before these",
             name,
         )
-    array = np.asarray(array, float)
+    array = np.array(array, float)  # the caller may change its own
     low, high = bounds
     # A comparison with NaN is false.
     within = (low <= array) & (array <= high)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import numpy as np
 from seismo.acquisition.sources import Shot
 from seismo.backends.select import choose
 from seismo.errors import ScenarioError
+from seismo.inversion.adjoint.snapshots import SnapshotPlan
 from seismo.inversion.models import ParameterArrays, checked, load_model, shape_of
-from seismo.inversion.refusals import refuse_bounds, refuse_unsuited
+from seismo.inversion.pullback import Pullback
+from seismo.inversion.refusals import refuse_bounds, refuse_underivable, refuse_unsuited
 from seismo.inversion.traces import Traces, empty_traces, read_traces
 from seismo.model.node_values import ModelRange, arrays_of
 from seismo.scenario import ScenarioInput, load
@@ -39,7 +42,8 @@ class Propagator:
     def __init__(
         self, scenario: ScenarioInput, parameters: Sequence[str] = (),
         bounds: Mapping[str, tuple[float, float]] | None = None, *, backend: str = "auto",
-        device: int | None = None, threads: int | None = None,
+        device: int | None = None, threads: int | None = None, snapshots: int | None = None,
+        memory: int | None = None,
     ) -> None:  # fmt: skip
         """Plan the runs of a scenario, and load its own model.
 
@@ -50,6 +54,11 @@ class Propagator:
             backend: "auto" (a GPU if there is any and no threads are asked for), "cpu" or "gpu".
             device: number of the GPU, the first that will do when None.
             threads: threads to use on the CPU, all cores when None.
+            snapshots: steps between the fields that derivatives are made of: 1 for exact ones,
+                None for four in a period of the highest frequency.
+            memory: bytes that these may take, 80 % of the free memory when None. Where they
+                would take more, a GPU keeps them in 16 bits, or parts of the forward run are
+                computed twice.
 
         Raises:
             ScenarioError: the scenario will not do, or not for other models.
@@ -58,7 +67,10 @@ class Propagator:
         self.scenario = load(scenario)
         self.parameters = tuple(parameters)
         self.bounds = {name: (float(a), float(b)) for name, (a, b) in (bounds or {}).items()}
-        self._options = {"backend": backend, "device": device, "threads": threads}
+        self._options: dict[str, Any] = {
+            "backend": backend, "device": device, "threads": threads, "snapshots": snapshots,
+            "memory": memory,
+        }  # fmt: skip
         refuse_bounds(self.parameters, self.bounds)
         models = None
         if self.parameters:
@@ -72,6 +84,8 @@ class Propagator:
         shots = self.discretization.shots
         together = self.discretization.batch
         self.batches = [shots[n : n + together] for n in range(0, len(shots), together)]
+        self._called: list[ParameterArrays] = []
+        self._is_several = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the arguments: a copy in another process is planned anew."""
@@ -89,10 +103,12 @@ class Propagator:
         """The shape (z, [y,] x) of a model: the nodes of the extent, absorbing layers left out."""
         return shape_of(self.discretization.grid)
 
-    def __call__(self, **models: Any) -> Traces:
+    def __call__(self, *, keep: bool = False, **models: Any) -> Traces:
         """Return the traces of a model.
 
         Args:
+            keep: whether `pullback` follows: the fields that it needs are kept, while they fit the
+                memory, and need not be computed again.
             models: values (z, [y,] x) in SI at the nodes of the extent, by parameter; parameters
                 left out are as in the scenario. With an axis before these, of several models.
 
@@ -106,16 +122,67 @@ class Propagator:
         """
         arrays = self._checked(models)
         several = self._several(arrays)
-        if several is None:
-            return self._traces_of(arrays)
-        every = [
-            self._traces_of({n: self._of_model(array, k) for n, array in arrays.items()})
-            for k in range(several)
+        self._is_several = several is not None
+        self._called = [
+            self._own_model | {n: self._of_model(array, k) for n, array in arrays.items()}
+            for k in range(several or 1)
         ]
+        every = [self._traces_of(model, keep and not several) for model in self._called]
+        if not self._is_several:
+            return every[0]
         return {
             group: {name: np.stack([of[group][name] for of in every]) for name in sections}
             for group, sections in every[0].items()
         }
+
+    def pullback(self, by_traces: Mapping[str, Mapping[str, Any]]) -> ParameterArrays:
+        """Return the derivative of a number by the model of the last call (its vjp).
+
+        The number may be anything that is computed from the traces, such as a misfit.
+
+        Args:
+            by_traces: its derivatives by the traces, as a call returns them; sets and components
+                that are left out are zero.
+
+        Returns:
+            Derivatives (z, [y,] x) by each of the parameters, in SI; of several models (model, z,
+            [y,] x). Readings beside a surface and absorbing layers count as constant.
+
+        Raises:
+            ScenarioError: nothing was called, there is no derivative of these waves, or
+                derivatives by traces are of another shape or not finite.
+            InsufficientMemoryError: snapshots do not fit the memory.
+        """
+        if not self._called:
+            raise ScenarioError("pullback: call the propagator with a model first")
+        derivatives = []
+        for number, model in enumerate(self._called):
+            self._load(model)
+            self._adjoint.load(model)
+            of_model = {
+                group: {
+                    name: np.asarray(array)[number] if self._is_several else np.asarray(array)
+                    for name, array in sections.items()
+                }
+                for group, sections in by_traces.items()
+            }
+            derivatives.append(self._adjoint(of_model, self.parameters))
+        if not self._is_several:
+            return derivatives[0]
+        return {name: np.stack([d[name] for d in derivatives]) for name in self.parameters}
+
+    @property
+    def plan(self) -> SnapshotPlan:
+        """How the fields of a batch of shots are kept for `pullback`."""
+        return self._adjoint.plan
+
+    @cached_property
+    def _adjoint(self) -> Pullback:
+        """The adjoint side, bound when it is first asked for."""
+        refuse_underivable(self.discretization, self.parameters)
+        return Pullback(
+            self.simulation, self.batches, self._options["snapshots"], self._options["memory"]
+        )
 
     def steps(
         self, every: int = 1, batch: int = 0, **models: Any
@@ -145,29 +212,41 @@ class Propagator:
 
     def load(self, arrays: ParameterArrays) -> None:
         """Load a model of checked values; parameters left out are as in the scenario."""
-        if self.parameters:
-            self.model = self._own_model | arrays
-            load_model(self.simulation, self.model)
+        self._load(self._own_model | arrays)
 
-    def run_batches(self, act: Callable[[int, list[Shot]], None]) -> None:
+    def _load(self, model: ParameterArrays) -> None:
+        """Load a model of all parameters, unless it is loaded."""
+        if self.parameters and self.model is not model:
+            self.model = model
+            load_model(self.simulation, model)
+
+    def run_batches(self, act: Callable[[int, list[Shot]], None], keep: bool = False) -> None:
         """Take all steps of all shots with the loaded model, batch by batch.
 
         Args:
             act: called after the steps of each batch, with the number of its first shot and its
                 shots.
+            keep: whether fields are kept for `pullback`.
         """
         simulation = self.simulation
+        if keep:
+            self._adjoint.load(self.model)
         first = 0
-        for shots in self.batches:
+        for number, shots in enumerate(self.batches):
             simulation.load(shots)
-            simulation.advance(simulation.total_steps)
+            if keep:
+                self._adjoint.run(number)
+            else:
+                simulation.advance(simulation.total_steps)
             act(first, shots)
             first += len(shots)
 
-    def _traces_of(self, arrays: ParameterArrays) -> Traces:
-        self.load(arrays)
+    def _traces_of(self, model: ParameterArrays, keep: bool) -> Traces:
+        self._load(model)
         traces = empty_traces(self.discretization, self.simulation.backend.precision)
-        self.run_batches(lambda first, shots: read_traces(self.simulation, first, shots, traces))
+        self.run_batches(
+            lambda first, shots: read_traces(self.simulation, first, shots, traces), keep
+        )
         return traces
 
     def _checked(self, models: Mapping[str, Any]) -> ParameterArrays:

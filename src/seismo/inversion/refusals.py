@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from seismo.equations.framework.registry import PARAMETERS, physics_for
 from seismo.errors import ScenarioError
+from seismo.grid.grid import AXES
 from seismo.model.effective.averaging import OF_ROCK
 from seismo.scenario import Scenario
 from seismo.scenario.sections.sources import SOURCES
 from seismo.solver.accuracy.time_step import ORDINARY
+from seismo.solver.discretization import Discretization
 
 ParameterBounds = Mapping[str, tuple[float, float]]
 
@@ -95,3 +99,50 @@ def _unsuited(scenario: Scenario) -> tuple[tuple[bool, tuple[str | int, ...], st
             "need sources at points: waves of this one follow from the scenario's model",
         ),
     )
+
+
+def refuse_underivable(discretization: Discretization, parameters: Sequence[str]) -> None:
+    """Refuse runs whose derivative is not exact by the stages of the forward run.
+
+    Raises:
+        ScenarioError: of the first reason.
+    """
+    physics = discretization.physics
+    if not parameters:
+        raise ScenarioError("pullback: the propagator has no parameters; name them")
+    energy = discretization.scenario.equation.energy
+    has_coefficient = not physics.previous or physics.stages[-1].coefficients == ("k",)
+    if energy is None or not has_coefficient:
+        raise discretization.scenario.mistake(
+            "physics", problem="has no derivative by the model yet; use acoustic, "
+            "acoustic_variable_density, elastic of isotropic rock, or elastic_sh",
+        )  # fmt: skip
+    if any(group.motion is not None for group in discretization.groups):
+        raise ScenarioError("pullback: receivers that move have no derivative yet")
+    _refuse_in_layers(discretization)
+
+
+def _refuse_in_layers(discretization: Discretization) -> None:
+    """Refuse sources and receivers in absorbing layers, where a step is not its own transpose."""
+    grid = discretization.grid
+    positions_of = [
+        (f"source {source.name}", np.array([source.position]))
+        for shot in discretization.shots
+        for source in shot.points
+    ]
+    positions_of += [(f"receivers {g.name}", g.read_positions) for g in discretization.groups]
+    for name, positions in positions_of:
+        for axis in grid.axes:
+            n = AXES.index(axis)
+            index = grid.index(axis, positions[:, n])
+            low = grid.extent.lo[n]
+            high = grid.extent.hi[n] - 1
+            margin = discretization.stencil.order // 2
+            too_low = grid.low[n] and (index < low + margin).any()
+            too_high = grid.high[n] and (index > high - margin).any()
+            if too_low or too_high:
+                metres = margin * grid.spacing[n]
+                raise ScenarioError(
+                    f"{name}: nearer than {metres:g} m to the absorbing layer along {axis}, where "
+                    "derivatives by the model are not exact; move it inwards"
+                )

@@ -83,6 +83,26 @@ class InjectionTable(NamedTuple):
         return [array.shape for array in self]
 
 
+class SignalPoints(NamedTuple):
+    """Points of a field that signals act on, an entry for each.
+
+    Attributes:
+        x: (n) grid index.
+        y: (n) grid index.
+        z: (n) grid index.
+        shot: (n) whose shot of the rank's.
+        strengths: (n) by which the signal is multiplied.
+        signal: (n) number of the signal.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    shot: np.ndarray
+    strengths: np.ndarray
+    signal: np.ndarray
+
+
 def _distinct(rows: list[SourceRow]) -> tuple[list[int], list[tuple[PointSource, SourceTerm]]]:
     """Return the number of each row's signal, and the source and term of each signal."""
     signals = dict[tuple, tuple[PointSource, SourceTerm]]()
@@ -120,6 +140,17 @@ class Injection:
     def tables(self, shots: list[list[PointSource]], steps: int) -> dict[TableKey, InjectionTable]:
         """Compute the injection tables of the sources of each shot, for a number of steps."""
         physics = self._interpolation.physics
+        rows = self.rows_of(shots)
+        tables: dict[TableKey, InjectionTable] = {}
+        # One table for each field, in the order of the equation.
+        for field in physics.fields:
+            if field.name in rows:  # which are no longer needed then
+                tables |= self._tables(field, rows.pop(field.name), steps)
+        return tables
+
+    def rows_of(self, shots: list[list[PointSource]]) -> dict[str, list[SourceRow]]:
+        """Return the terms of the sources of each shot, by the field that they act on."""
+        physics = self._interpolation.physics
         rows = dict[str, list[SourceRow]]()
         # Expand shots into rows: source, term of the equation, points of the field.
         for shot, sources in enumerate(shots):
@@ -131,12 +162,7 @@ class Injection:
                     acted_on = self._interpolation.spreading(field, source.position)
                     for name, points in acted_on.items():
                         rows.setdefault(name, []).append((shot, source, drive, points))
-        tables: dict[TableKey, InjectionTable] = {}
-        # One table for each field, in the order of the equation.
-        for field in physics.fields:
-            if field.name in rows:  # which are no longer needed then
-                tables |= self._tables(field, rows.pop(field.name), steps)
-        return tables
+        return rows
 
     def load(self, tables: dict[TableKey, InjectionTable]) -> bool:
         """Load tables; return whether the bound launches still fit."""
@@ -161,7 +187,6 @@ class Injection:
     def _tables(
         self, field: Field, rows: list[SourceRow], steps: int
     ) -> dict[TableKey, InjectionTable]:
-        precision = np.dtype(self._backend.precision)
         # Points of all rows, back to back; `row` tells whose each is.
         row_points = [self._points(field, points) for *_, points in rows]
         x, y, z, weights = (np.concatenate(columns) for columns in zip(*row_points, strict=True))
@@ -175,31 +200,62 @@ class Injection:
             weights[chosen] *= drive.scale(mean, self._clock.dt)
         # Times the strength of the component.
         weights *= np.array([source.strength[d.component] for _, source, d, _ in rows])[row]
-        number, begins, signals = self._signals(field, rows, steps)
+        number, begins, signals = self.signals_of(field, rows, steps)
+        shot = np.array([shot for shot, *_ in rows], np.int64)[row]
+        try:
+            return self.tables_of(
+                field.name, SignalPoints(x, y, z, shot, weights, number[row]), signals, begins
+            )
+        except OverflowError as error:
+            name = rows[row[error.args[0]]][1].name
+            problem = f"too strong for {self._backend.precision} numbers; use a smaller one"
+            raise ScenarioError(f"source {name}: {problem}") from None
+
+    def tables_of(
+        self,
+        name: str,
+        entries: SignalPoints,
+        signals: np.ndarray,
+        begins: np.ndarray | None = None,
+    ) -> dict[TableKey, InjectionTable]:
+        """Return the tables of signals that act on the points of a field here.
+
+        Args:
+            name: of the field.
+            entries: points that are here.
+            signals: (signal, step) samples.
+            begins: (signal) step of the first sample, 0 when None.
+
+        Raises:
+            OverflowError: of the run's precision; it has the number of an entry.
+        """
+        precision = np.dtype(self._backend.precision)
         # A power of two rounds nothing, so that no bit depends on how long the signals last.
         scale = np.exp2(np.frexp(np.maximum(np.abs(signals).max(axis=1), 1e-300))[1])
-        signal = number[row]
-        strengths = weights * scale[signal]
-        # Overflow of the run's precision.
+        strengths = entries.strengths * scale[entries.signal]
         too_strong = ~(np.abs(strengths) < np.finfo(precision).max)  # NaN too
         if too_strong.any():
-            name = rows[row[np.argmax(too_strong)]][1].name
-            raise ScenarioError(
-                f"source {name}: too strong for {precision} numbers; use a smaller one"
-            )
+            raise OverflowError(int(np.argmax(too_strong)))
         subdomain = self._fields.subdomain
-        shot = np.array([shot for shot, *_ in rows], np.int64)[row]
-        entries = (subdomain.flat(x, y, z), shot, strengths.astype(precision), signal)
+        x, y, z, shot, _, signal = entries
+        columns = (subdomain.flat(x, y, z), shot, strengths.astype(precision), signal)
         samples = (signals / scale[:, None]).astype(precision)
+        if begins is None:
+            begins = np.zeros(len(signals), np.int64)
         # Edges and core are injected after their own updates.
         inner = subdomain.in_core(y, z)
-        table = (begins, samples)
         return {
-            (field.name, core): self._table(
-                self._bound.get((field.name, core)), *table, *(a[inner == core] for a in entries)
+            (name, core): self._table(
+                self._bound.get((name, core)), begins, samples,
+                *(column[inner == core] for column in columns),
             )
             for core in np.unique(inner).tolist()
-        }
+        }  # fmt: skip
+
+    def owned(self, x, y, z, *columns: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the points (n) that are here, with further columns (n)."""
+        is_owned = self._fields.subdomain.owns(y, z)
+        return tuple(column[is_owned] for column in (x, y, z, *columns))
 
     def _alike(
         self, rows: list[SourceRow]
@@ -266,21 +322,20 @@ class Injection:
             np.array([begins.min(), begins.max() + samples.shape[1] - 1]),
         )  # fmt: skip
 
-    def _points(self, field: Field, points: Points):
+    def _points(self, field: Field, points: Points) -> tuple[np.ndarray, ...]:
         """Return x, y, z of the points of a source that are here, and weights per volume."""
+        return self.owned(*self.points_of(field, points))
+
+    def points_of(self, field: Field, points: Points) -> tuple[np.ndarray, ...]:
+        """Return x, y, z of all points of a source, and weights per volume."""
         # Points beyond faces move to the points that they are images of.
         x, y, z, w = folded(self._faces, self._interpolation.grid, field, points)
-        is_owned = self._fields.subdomain.owns(y, z) & (w != 0)
-        x, y, z, w = (column[is_owned] for column in (x, y, z, w))
+        x, y, z, w = (column[w != 0] for column in (x, y, z, w))
         # Discrete delta: weight over the volume that the point stands for.
-        return (
-            x,
-            y,
-            z,
-            w / (self._interpolation.grid.cell * self._interpolation.norm(field, x, y, z)),
-        )
+        share = self._interpolation.norm(field, x, y, z)
+        return x, y, z, w / (self._interpolation.grid.cell * share)
 
-    def _signals(
+    def signals_of(
         self, field: Field, rows: list[SourceRow], steps: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the signals of rows, as `_sampled` does, and keep them for the same sources."""

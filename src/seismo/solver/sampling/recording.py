@@ -43,7 +43,7 @@ _MOST_KNOWN = 1 << 18  # channels whose points are kept for the next batch
 PIECE = 16  # entries that a thread of a launch sums
 
 
-class _Channels:
+class SparseRows:
     """The sparse rows of all channels that read a field.
 
     Attributes:
@@ -99,7 +99,7 @@ class RecordRows:
         channels: in all.
     """
 
-    fields: dict[str, _Channels]
+    fields: dict[str, SparseRows]
     receivers: dict[tuple[int, str], np.ndarray]
     index: dict[tuple[int, str, str], slice]
     indirect: dict[tuple[int, str], np.ndarray]
@@ -144,7 +144,7 @@ class Recorder:
         """
         if self._rows is not None and not self._moves:
             return None
-        fields = {f.name: _Channels() for f in self._interpolation.physics.fields}
+        fields = {f.name: SparseRows() for f in self._interpolation.physics.fields}
         rows = RecordRows(fields, {}, {}, self._reading.beside(self._groups, shots), 0)
         known = dict[tuple, dict[str, Points]]()
         channel = 0
@@ -295,7 +295,7 @@ class _Reading:
     """
 
     def __init__(
-        self, backend: Backend, name: str, rows: _Channels, fields: list[Fields],
+        self, backend: Backend, name: str, rows: SparseRows, fields: list[Fields],
         remote: RemotePoints, longest: int,
     ) -> None:  # fmt: skip
         self._backend = backend

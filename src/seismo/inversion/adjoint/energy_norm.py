@@ -1,0 +1,121 @@
+"""Norm of the stored energy: it turns fields of an adjoint run into adjoint variables.
+
+In this norm a step of an equation is its own transpose, with the sign of the stresses turned::
+
+    adjoint of v = H rho / dt * v,    adjoint of s = -H (dt C)^-1 s,    adjoint of p = H / k * p
+
+H is the share of a cell that a point stands for, C the stiffness, k of an equation of second order
+in time. `StoredEnergy` has the forms; densities are those that accelerate the velocities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo.grid.grid import AXES
+from seismo.inversion.adjoint.tape import shifted
+from seismo.solver.discretization import Discretization
+
+Coefficient = Callable[[str, str], Any]  # name, half -> its mean where a field stands
+
+
+def mean_of(coefficients: Mapping[str, np.ndarray]) -> Coefficient:
+    """Return the function that averages coefficients (z, y, x) to half points, as sources do."""
+
+    def mean(name: str, half: str) -> np.ndarray:
+        array = coefficients[name]
+        for axis in half:
+            array = 0.5 * (array + shifted(array, axis))
+        return array
+
+    return mean
+
+
+def mean_at(coefficients: Mapping[str, Any], x, y, z) -> Coefficient:
+    """Return the same at points (n) of a field, by their grid indices; of taped arrays such."""
+
+    def mean(name: str, half: str) -> Any:
+        array = coefficients[name]
+        nodes = [np.array([z, y, x])]
+        for axis in half:
+            step = np.zeros((3, 1), int)
+            step["zyx".index(axis)] = 1
+            nodes += [node + step for node in nodes]
+        last = np.array(array.shape)[:, None] - 1
+        return sum(array[tuple(node.clip(max=last))] for node in nodes) / len(nodes)
+
+    return mean
+
+
+@dataclass(frozen=True)
+class EnergyNorm:
+    """The norm of an equation's fields.
+
+    Attributes:
+        discretization: the run.
+    """
+
+    discretization: Discretization
+
+    @property
+    def sign(self) -> float:
+        """The sign of fields that are no velocities."""
+        return 1.0 if self.discretization.physics.previous else -1.0
+
+    def group(self, field: str) -> tuple[str, ...]:
+        """Return the fields that a field shares a form with: the stresses at its place."""
+        physics = self.discretization.physics
+        if physics.named(field).late:
+            return (field,)
+        half = physics.named(field).half
+        hidden = set(physics.previous.values()) | physics.late
+        return tuple(f.name for f in physics.fields if f.name not in hidden and f.half == half)
+
+    def matrix(self, field: str, mean: Coefficient) -> list[list[Any]]:
+        """Return the form between the fields of a group, without H and without a sign.
+
+        Args:
+            field: any of the group.
+            mean: function(name, half) -> a coefficient where the group stands.
+        """
+        physics = self.discretization.physics
+        half = physics.named(field).half
+        if physics.named(field).late:
+            return [[mean("rho", half)]]
+        group = self.group(field)
+        axes = self.discretization.grid.axes
+        energy = self.discretization.scenario.equation.energy
+        assert energy is not None
+        form = next(stored.form for stored in energy(axes) if stored.half == half)
+        like = mean(next(iter(self._coefficients)), half)
+        ones = np.ones_like(like)
+        units = [{f: ones if f == name else 0.0 * ones for f in group} for name in group]
+        at = lambda name: mean(name, half)  # noqa: E731
+        return [[form(a, b, at) for b in units] for a in units]
+
+    @property
+    def _coefficients(self) -> tuple[str, ...]:
+        physics = self.discretization.physics
+        names = [n for stage in physics.stages for n in stage.coefficients_in(True)]
+        return tuple(names)
+
+    def share(self, field: str) -> np.ndarray:
+        """Return the shares (z, y, x) of a cell that the points of a field stand for."""
+        discretization = self.discretization
+        grid = discretization.grid
+        z = np.arange(grid.points[2])
+        none = np.zeros_like(z)
+        of_field = discretization.physics.named(field)
+        shares = discretization.interpolation.norm(of_field, none, none, z)[:, None, None]
+        # A node on a rigid face stands for half a cell.
+        for face in discretization.image_faces:
+            if face.kind == "rigid" and face.axis not in of_field.half:
+                n = AXES.index(face.axis)
+                along = np.ones(grid.points[n])
+                along[-1 if face.high else 0] = 0.5
+                shares = shares * along.reshape([-1 if a == face.axis else 1 for a in "zyx"])
+        return shares

@@ -1,0 +1,136 @@
+"""Gradient of a misfit by the model: a forward run that keeps snapshots, and an adjoint run.
+
+Sums over time are m times those over snapshots of every m-th step
+(`seismo.inversion.adjoint.snapshots`). With m = 1 the gradient is exact to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from seismo.acquisition.sources import Shot
+from seismo.inversion.adjoint.derivative import CoefficientDerivative
+from seismo.inversion.adjoint.imaging import Images
+from seismo.inversion.adjoint.run import AdjointRun, Residuals
+from seismo.inversion.adjoint.snapshots import KeptRun, plan_snapshots
+from seismo.inversion.adjoint.source_derivative import SourceReading
+from seismo.inversion.adjoint.tape import TapedArray, propagate
+from seismo.model.effective.averaging import of_rock
+from seismo.solver.simulation import Simulation
+
+
+class Gradient:
+    """The forward and adjoint runs of batches of shots, and the images of all of them."""
+
+    def __init__(self, forward: Simulation, every: int = 1, memory: int | None = None) -> None:
+        """Bind the adjoint run and the images.
+
+        Args:
+            forward: the forward run.
+            every: steps between snapshots.
+            memory: in bytes that snapshots may take, a share of the free memory when None.
+        """
+        self._forward = forward
+        self._physics = forward.discretization.physics
+        self._dt = forward.discretization.clock.dt
+        self.adjoint = AdjointRun(forward)
+        self._derivative = CoefficientDerivative(forward.discretization)
+        self._images = [
+            Images(solver, self._derivative.products, self._derivative.moving)
+            for solver in self.adjoint.simulation.solvers
+        ]
+        self.plan = plan_snapshots(forward, tuple(self._images[0].forward), every, memory)
+        self.load({})
+
+    def load(self, model: Mapping[str, np.ndarray]) -> None:
+        """Load a model, and begin a sum over batches of shots.
+
+        Args:
+            model: values (z, y, x) of every parameter on the nodes of the grid, in SI.
+        """
+        self._model = {name: TapedArray(array) for name, array in model.items()}
+        self._taped: dict[str, TapedArray] = {}
+        if model:
+            rock = of_rock(self._model, self._physics.medium)  # type: ignore[arg-type]
+            self._taped = self._physics.coefficients(rock, self._dt)
+        self._coefficients = {name: array.value for name, array in self._taped.items()}
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin another sum over batches of shots."""
+        self._readings: list[tuple[SourceReading, np.ndarray]] = []
+        self._factor = 0.0
+        for images in self._images:
+            images.clear()
+
+    def run(self) -> KeptRun:
+        """Take all steps of the loaded shots, and keep what the adjoint run needs."""
+        return KeptRun(self._forward, self.plan)
+
+    def add(self, shots: Sequence[Shot], kept: KeptRun, residuals: Residuals) -> None:
+        """Add a batch of shots, that the forward run has loaded, to the images.
+
+        Args:
+            shots: of the batch.
+            kept: their forward run.
+            residuals: derivatives of the misfit by their records.
+        """
+        simulation = self.adjoint.simulation
+        reading = self._reading_of(shots)
+        self.adjoint.load(shots, self._scaled(residuals), self._coefficients, reading)
+        targets = [images.forward for images in self._images]
+        for snapshots in kept.segments():
+            for number, step in reversed(list(enumerate(snapshots.steps))):
+                snapshots.put(number, targets)
+                self._image_step(self.adjoint.step_of(step))
+        if reading is not None:
+            simulation.advance(simulation.total_steps - simulation.step)
+            self._readings.append((reading, self.adjoint.record / self._factor))
+
+    def _image_step(self, step: int) -> None:
+        """Take the adjoint run through a step, and add it to the images."""
+        simulation = self.adjoint.simulation
+        # Fields before the step: an equation of second order in time keeps them by itself.
+        if not self._physics.previous:
+            simulation.advance(step - simulation.step)
+            for images in self._images:
+                images.before_step(simulation.parity)
+        simulation.advance(step + 1 - simulation.step)
+        for images in self._images:
+            images.after_step(simulation.last_parity)
+
+    def _scaled(self, residuals: Residuals) -> Residuals:
+        """Return residuals times a factor, that of the first batch: products stay in range."""
+        if not self._factor:
+            largest = max(
+                (float(np.abs(r).max(initial=0.0)) for r in residuals.values()), default=0
+            )
+            self._factor = float(np.exp2(-np.frexp(largest)[1])) if largest else 1.0
+        return {key: self._factor * residual for key, residual in residuals.items()}
+
+    def _reading_of(self, shots: Sequence[Shot]) -> SourceReading | None:
+        """Return the reading of the sources of shots; None where no derivative needs it."""
+        reading = self.adjoint.reading_of(shots, self._coefficients)
+        return reading if any(reading.varies(t, self._taped) for t in reading.terms) else None
+
+    def by_parameters(self) -> dict[str, np.ndarray]:
+        """Return the derivatives (z, y, x) by the parameters, of all batches."""
+        ends = list(self._derivative.by_coefficients(self._taped, self._image))
+        for reading, record in self._readings:
+            ends += reading.by_scale(record, self._taped)
+        by = propagate(ends)
+        return {
+            name: np.broadcast_to(by(array), array.shape) for name, array in self._model.items()
+        }
+
+    def _image(self, name: str) -> np.ndarray:
+        """Return an image (z, y, x) of all batches on the nodes of the grid."""
+        nx, ny, nz = self._forward.discretization.grid.points
+        assembled = np.zeros((nz, ny, nx))
+        for solver, images in zip(self.adjoint.simulation.solvers, self._images, strict=True):
+            (_, y0, z0) = solver.subdomain.owned.lo
+            (_, y1, z1) = solver.subdomain.owned.hi
+            assembled[z0:z1, y0:y1] = images.sums(name)
+        return self.plan.every / self._factor * assembled

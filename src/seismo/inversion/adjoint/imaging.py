@@ -1,0 +1,190 @@
+"""Imaging: sums over time of adjoint fields times operations on fields of the forward run.
+
+The derivative of a misfit by a coefficient is a sum over steps of an adjoint field times the
+operation that the coefficient multiplies (`seismo.inversion.adjoint.tracing`). These sums,
+*images*, are arrays of a subdomain like its fields, and sweeps of the backend add to them:
+
+    image_sxx_x_vx      += sxx d_x vx          sxx of the adjoint run, vx of the forward run
+    image_sxz_x_vz_z_vx += sxz (d_x vz + d_z vx)
+    image_vx            += vx (vx_now - vx_before),  both of the adjoint run
+
+The names of the images tell the sweeps which products they are. Differences are those of the
+interior everywhere: images in absorbing layers mean nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from seismo.backends.base import KernelFields, Launch, Variant
+from seismo.equations.framework.formula import Formula
+from seismo.grid.decomposition import LINE
+from seismo.grid.grid import Box
+from seismo.inversion.adjoint.tracing import Operation
+from seismo.solver.subdomain import SubdomainSolver
+
+FieldProduct = tuple[str, Operation]  # a field of the adjoint run, an operation on forward fields
+
+
+def image_name(product: FieldProduct) -> str:
+    """Return the name of the image of a product."""
+    field, operation = product
+    return "_".join(
+        ["image", field, *(word for pair in operation.operands for word in pair if word)]
+    )
+
+
+def products(cell) -> None:
+    """Add adjoint fields times derivatives of forward fields to their images."""
+    derivatives = {}
+    for name in cell.fields:
+        if name.startswith("image_"):
+            _, field, *words = name.split("_")
+            pairs = tuple(zip(words[::2], words[1::2], strict=True))
+            if pairs not in derivatives:
+                derivatives[pairs] = cell.total(*pairs)
+            cell.put(name, cell[name] + cell[f"adjoint_{field}"] * derivatives[pairs])
+
+
+def changes(cell) -> None:
+    """Add forward fields times the change of adjoint fields in a step to their images."""
+    for name in cell.fields:
+        if name.startswith("image_"):
+            field = name.split("_")[1]
+            change = cell[f"adjoint_{field}"] - cell[f"before_{field}"]
+            cell.put(name, cell[name] + cell[field] * change)
+
+
+class Images:
+    """The images of a subdomain, and the launches that add to them."""
+
+    def __init__(
+        self, solver: SubdomainSolver, stiffness: Iterable[FieldProduct], moving: Iterable[str]
+    ) -> None:
+        """Allocate images and bind their sweeps.
+
+        Args:
+            solver: the subdomain of the adjoint run.
+            stiffness: products of stresses and derivatives of velocities.
+            moving: fields whose change in a step is an image's factor.
+        """
+        self._solver = solver
+        self._backend = solver.backend
+        self._stiffness = {image_name(product): product for product in stiffness}
+        self._moving = tuple(moving)
+        sizes = solver.fields.wavefield
+        size = next(iter(sizes.values())).size
+        forward = dict.fromkeys(
+            [
+                *(name for _, op in self._stiffness.values() for _, name in op.operands),
+                *self._moving,
+            ]
+        )
+
+        def new(size: int) -> Any:
+            return self._backend.zeros(size)[:size]
+
+        # Fields of the forward run, and velocities of the adjoint run before a step.
+        self.forward = {name: new(size) for name in forward}
+        previous = solver.fields.physics.previous
+        self.before = {name: new(size) for name in self._moving if name not in previous}
+        names = [*self._stiffness, *(f"image_{name}" for name in self._moving)]
+        self.images = {name: new(size) for name in names}
+        parities = solver.fields.physics.parities
+        # After a step of a parity; that whose change is taken is written then.
+        self._products = [self._bind(products, tuple(self._stiffness), p) for p in parities]
+        changing = tuple(f"image_{name}" for name in self._moving)
+        self._changes = [self._bind(changes, changing, p) for p in parities]
+
+    def clear(self) -> None:
+        """Set all images to zero."""
+        for image in self.images.values():
+            image[:] = 0
+
+    def before_step(self, parity: int) -> None:
+        """Add the products with stresses as they are, and keep velocities; before a step."""
+        for launch in self._products[parity]:
+            launch()
+        for name, kept in self.before.items():
+            kept[:] = self._solver.fields.written(name, parity)
+
+    def after_step(self, parity: int) -> None:
+        """Add the products with the change of velocities; after a step of a parity."""
+        for launch in self._changes[parity]:
+            launch()
+
+    def sums(self, name: str) -> np.ndarray:
+        """Return an image (z, y, x) of the subdomain's own points, summed over shots in order."""
+        owned = self._backend.fetch(self._solver.subdomain.inside(self.images[name]))
+        return np.asarray(owned, float).sum(axis=0)
+
+    def _half(self, name: str) -> str:
+        """Return the axes along which an array stands half a cell further, by its name."""
+        field = name.split("_")[1] if "_" in name else name
+        return self._solver.fields.physics.named(field).half
+
+    def _array(self, name: str, parity: int) -> Any:
+        """Return an array by its name in formulas."""
+        fields = self._solver.fields
+        if name.startswith("image_"):
+            return self.images[name]
+        kind, _, field = name.rpartition("_")
+        if kind == "adjoint":
+            return fields.written(field, parity)
+        if kind == "before":
+            # An equation of second order in time keeps the field before the step by itself.
+            is_kept = field in fields.physics.previous
+            return fields.arrays(parity)[field] if is_kept else self.before[field]
+        return self.forward[field]
+
+    def _bind(self, update: Any, images: tuple[str, ...], parity: int) -> list[Launch]:
+        if not images:
+            return []
+        solver = self._solver
+        sub = solver.subdomain
+        fields = dict.fromkeys(name.split("_")[1] for name in images)
+        reads = [f"adjoint_{field}" for field in fields]
+        if update is changes:
+            reads += [f"before_{field}" for field in fields] + list(fields)
+        else:
+            operations = [self._stiffness[name][1] for name in images]
+            reads += dict.fromkeys(name for op in operations for _, name in op.operands)
+        formula = Formula(
+            update, sub.grid.axes, (*images, *reads),
+            tuple(self._half(name) for name in (*images, *reads)), (), (),
+        )  # fmt: skip
+        discretization = solver.discretization
+        tables = solver.tables[0]
+        launches: list[Launch] = []
+        memory = self._backend.zeros(LINE + self._backend.lane_width)
+        nx, ny, nz = sub.grid.points
+        closed = discretization.closed_rows if update is products else 0
+        for first, last in ((0, closed), (closed, nz)):
+            box = Box((0, 0, first), (nx, ny, last)) & sub.owned
+            if not box.size:
+                continue
+            width = tables.up.shape[1] if last == closed else 0
+            variant = Variant(
+                discretization.stencil.order, sub.grid.axes, slots=formula.slots, closed=width
+            )
+            operands = KernelFields(
+                tuple(self._array(name, parity) for name in images),
+                tuple(self._array(name, parity) for name in reads), (), (memory,),
+            )  # fmt: skip
+            launches += self._backend.sweep(formula, variant, tables, self._boxes(box), operands)
+        return launches
+
+    def _boxes(self, box: Box) -> np.ndarray:
+        """Return the columns (`seismo.backends.base.BOX_COLUMNS`) of a box, for every shot."""
+        sub = self._solver.subdomain
+        ox, oy, oz = sub.offset
+        (x0, y0, z0) = box.lo
+        (x1, y1, z1) = box.hi
+        span = [0, 0, 0, 0]  # no layer memory
+        along = [x0 + ox, x0 + ox, *span, x0 + ox, x1 + ox, *span, x1 + ox, x1 + ox, *span]
+        rows = [z0 + oz, z1 + oz, y0 + oy, y1 + oy]
+        columns = [[*rows, shot * sub.volume, 0, *along] for shot in range(sub.batch)]
+        return np.array(columns, np.int64)
