@@ -26,9 +26,8 @@ from rich.table import Table
 
 from seismo.backends.row_kernels import shorten
 from seismo.backends.select import BackendChoice, choose
-from seismo.output.pipeline import Pipeline, ring_bytes
+from seismo.output.pipeline import Pipeline, SnapshotRecorder, masks, ring_bytes
 from seismo.output.results_file import ResultsWriter
-from seismo.output.snapshots import SnapshotRecorder, masks
 from seismo.output.store.chunks import (
     Frame,
     create_frames,

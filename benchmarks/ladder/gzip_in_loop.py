@@ -18,10 +18,9 @@ import numpy as np
 from ladder.stand import Stand, difference, layered, simulate
 from ladder.worth import Side, Worth
 from seismo.backends.base import Copy
-from seismo.output.pipeline import Pipeline, ring_bytes
+from seismo.output.pipeline import Pipeline, SnapshotRecorder, ring_bytes
 from seismo.output.results import open_results
 from seismo.output.results_file import ResultsWriter
-from seismo.output.snapshots import SnapshotRecorder
 from seismo.solver.sampling.output_sets import make_series
 
 EVERY, FRAMES = 10, 10

@@ -15,7 +15,7 @@ import numpy as np
 from ladder.stand import Stand, With, difference, layered, simulate
 from ladder.worth import Side, Worth
 from seismo.backends.base import Copy
-from seismo.output.snapshots import SnapshotRecorder
+from seismo.output.pipeline import SnapshotRecorder
 from seismo.solver.sampling.output_sets import make_series
 
 EVERY, FRAMES = 16, 8

@@ -16,7 +16,7 @@ from seismo.model.effective.cells import GridCells
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.medium.coefficients import share_along
-from seismo.solver.medium.layer_strength import profiles
+from seismo.solver.medium.cpml import profiles
 from test_acoustic_vti import STRENGTH, VP, compared
 from test_gpu_simulated import compare, planned
 from test_solver_stability import growth

@@ -1,6 +1,6 @@
 """Rocks that couple normal and shear strains beside others of up to 20,000 times their stiffness.
 
-The discrete energy has to stay positive whatever lies beside what (`elastic_tti.definite`).
+The discrete energy has to stay positive whatever lies beside what (`elastic.tti.weakened`).
 """
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ import pytest
 
 import seismo
 import solver
-from seismo.equations.elastic import definite
+from seismo.equations.elastic import tti
 from seismo.equations.rock.elastic_constants import named
 from seismo.grid.coefficients import MIDPOINT, Stencil
 from seismo.grid.interpolation import Midpoints
@@ -104,10 +104,10 @@ def test_no_motion_sets_energy_free(dimensions: int, coupling: float, contrast: 
     count = 14 if dimensions == 2 else 6
     axes = solver.axes_of(dimensions)
     rocks = two_rocks((count,) * dimensions, contrast, coupling)
-    around = {name: np.pad(value, definite.REACH, "wrap") for name, value in rocks.items()}
+    around = {name: np.pad(value, tti.REACH, "wrap") for name, value in rocks.items()}
     along = {a: Midpoints(n) for n, a in enumerate(reversed(axes))}
-    inner = (slice(definite.REACH, -definite.REACH),) * dimensions
-    found = {name: value[inner] for name, value in definite.weakened(around, along).items()}
+    inner = (slice(tti.REACH, -tti.REACH),) * dimensions
+    found = {name: value[inner] for name, value in tti.weakened(around, along).items()}
     lines = dict.fromkeys(axes, interpolation(count))
     norms = dict.fromkeys(axes, np.ones((2, count)))
     assert released(found, lines, norms) < 1.0
@@ -122,10 +122,10 @@ def test_no_motion_sets_energy_free_under_a_surface(order: int) -> None:
     rows, width = to_half.shape
     count = {"z": width + 8, "x": 8}
     rocks = two_rocks((count["z"], count["x"]), 20_000.0, 0.4)
-    wide = {name: np.pad(v, ((0, 0), (definite.REACH,) * 2), "wrap") for name, v in rocks.items()}
+    wide = {name: np.pad(v, ((0, 0), (tti.REACH,) * 2), "wrap") for name, v in rocks.items()}
     along = {"z": Midpoints(0, 0, to_half, to_node), "x": Midpoints(1)}
-    inner = (slice(None), slice(definite.REACH, -definite.REACH))
-    found = {name: value[inner] for name, value in definite.weakened(wide, along).items()}
+    inner = (slice(None), slice(tti.REACH, -tti.REACH))
+    found = {name: value[inner] for name, value in tti.weakened(wide, along).items()}
     down = interpolation(count["z"])
     down[:2, -2:] = down[-2:, :2] = 0.0
     down[:rows] = 0.0
@@ -150,9 +150,9 @@ def test_rocks_of_usual_contrasts_keep_their_couplings() -> None:
         rocks = {
             n: np.where(np.arange(30)[:, None] < 14, v / contrast, v) for n, v in rocks.items()
         }
-        share = definite.coupled_share(rocks, "xz")
+        share = tti.coupled_share(rocks, "xz")
         np.testing.assert_allclose(share, 0.97 * coupling, rtol=0.01)
-        found = definite.weakened(rocks, {"z": Midpoints(0), "x": Midpoints(1)})
+        found = tti.weakened(rocks, {"z": Midpoints(0), "x": Midpoints(1)})
         for name, values in rocks.items():
             np.testing.assert_array_equal(found[name], values)
 
@@ -160,9 +160,9 @@ def test_rocks_of_usual_contrasts_keep_their_couplings() -> None:
 def test_planes_are_weakened_alike_however_many_at_a_time(monkeypatch) -> None:
     rocks = two_rocks((14, 14), 1000.0, 0.3)
     along = {"z": Midpoints(0), "x": Midpoints(1)}
-    at_once = definite.weakened(rocks, along)
-    monkeypatch.setattr(definite, "_SLAB", 3 * 14)
-    for name, values in definite.weakened(rocks, along).items():
+    at_once = tti.weakened(rocks, along)
+    monkeypatch.setattr(tti, "_SLAB", 3 * 14)
+    for name, values in tti.weakened(rocks, along).items():
         np.testing.assert_array_equal(at_once[name], values)
 
 

@@ -33,8 +33,8 @@ import numpy as np
 from seismo.backends.gpu import code_cache
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.code_cache import CompileRequest, types_of
-from seismo.backends.gpu.compiling_card import CompilingCard
 from seismo.runs.tools.bench import CARD_CASES, SPACING
+from seismo.runs.tools.kernels import CompilingCard
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation

@@ -51,7 +51,7 @@ from seismo.output.figures.seismograms import (
 from seismo.output.figures.style import STYLE, clip_level, panels
 from seismo.output.results import Results, open_results
 from seismo.output.results_file import ResultsWriter
-from seismo.output.store.quantities import axis_label
+from seismo.output.store.layout import axis_label
 from solver import slow_but
 from synthetic_results import (
     FREQUENCY,

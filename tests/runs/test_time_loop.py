@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from seismo.runs.loop.schedule import AtSteps, EverySeconds, Halt, act
+from seismo.runs.loop import AtSteps, EverySeconds, Halt, act
 from seismo.runs.loop.time_loop import TimeLoop
 
 

@@ -16,7 +16,7 @@ from seismo.scenario import from_dict
 from seismo.solver import discretization
 from seismo.solver import discretize as discretizing
 from seismo.solver.discretize import discretize
-from seismo.solver.medium import layer_strength
+from seismo.solver.medium import cpml
 from seismo.solver.simulation import Simulation
 
 LAYERS = [
@@ -91,7 +91,7 @@ def calls(monkeypatch):
         watch(discretization, name)
     for name in ("read_earth", "even_planes"):
         watch(discretizing, name)
-    watch(layer_strength, "profile")
+    watch(cpml, "profile")
     watch(discretization, "highest_frequency")
     return counted
 

@@ -15,7 +15,7 @@ from seismo.backends.row_kernels import shorten
 from seismo.equations.framework.registry import physics_for
 from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Grid
-from seismo.output.snapshots import masks
+from seismo.output.pipeline import masks
 from seismo.solver.fields import Fields, RankFields
 from seismo.solver.sampling.field_sampling import FieldSampler, make_slice
 from seismo.solver.sampling.output_sets import kept_bits

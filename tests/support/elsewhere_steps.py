@@ -91,7 +91,7 @@ def compiled() -> list[str]:
 
     from seismo.backends.gpu import code_cache
     from seismo.backends.gpu.backend import GpuBackend
-    from seismo.backends.gpu.compiling_card import CompilingCard, is_interior
+    from seismo.runs.tools.kernels import CompilingCard, is_interior
 
     kept = dispatcher.get_current_device
     code_cache.without_card((9, 0))

@@ -71,7 +71,7 @@ FORMATS = (
         heights=".features.topography.height_files:heights_of_geotiff",
         export=".output.export.geotiff:GEOTIFF",
     ),
-    FileFormat("ground-motion", export=".output.export.ground_motion_table:GROUND_MOTION"),
+    FileFormat("ground-motion", export=".output.export.datasets:GROUND_MOTION"),
     FileFormat(
         "xyz", {"heights": (".xyz", ".txt", ".csv")},
         heights=".features.topography.height_files:heights_of_text",

@@ -21,7 +21,7 @@ from seismo.output.run_directory.partial_files import UNFINISHED
 from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import MapSet, SnapshotSeries, TraceSet
 from seismo.output.store.arrays import NamedArrays
-from seismo.output.store.quantities import timing
+from seismo.output.store.layout import timing
 from seismo.scenario.units import with_unit
 
 MOST_SOURCES = 12  # that are described each

@@ -73,7 +73,7 @@ class Results(RunResults):
             ScenarioError: nothing of this is recorded, or there is no such set or shot.
         """
         from seismo.output.export import ExportSelection
-        from seismo.output.export.ground_motion_table import ground_motion_of
+        from seismo.output.export.datasets import ground_motion_of
 
         chosen = None if periods is None else tuple(periods)
         return ground_motion_of(ExportSelection(self, receivers, shot, None, chosen, damping))

@@ -27,7 +27,7 @@ from seismo.output.run_directory.checkpoint import DamagedError
 from seismo.output.run_directory.partial_files import remove_parts, run_folder
 from seismo.output.run_results import RunResults
 from seismo.runs.compatibility import described, differences
-from seismo.runs.loop.schedule import Halt
+from seismo.runs.loop import Halt
 from seismo.runs.progress import Progress, Reporter
 from seismo.runs.request import StopRequest
 from seismo.scenario import Scenario
@@ -216,7 +216,7 @@ def remove_all(folder: Path) -> None:
 
 
 class Checkpoints:
-    """Write the checkpoints of a run; the schedule of them, too (`seismo.runs.loop.schedule`).
+    """Write the checkpoints of a run; the schedule of them, too (`seismo.runs.loop`).
 
     Attributes:
         folder: the run directory.

@@ -30,8 +30,7 @@ from seismo.solver.medium.coefficients import (
     layer_medium_of,
     medium_of,
 )
-from seismo.solver.medium.cpml import coupled
-from seismo.solver.medium.layer_strength import profiles
+from seismo.solver.medium.cpml import coupled, profiles
 from seismo.solver.parallel.active_region import Phase
 from seismo.solver.sampling.injection import Injection
 from seismo.solver.stages import (

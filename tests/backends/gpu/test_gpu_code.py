@@ -33,17 +33,17 @@ from seismo.backends.gpu import (  # noqa: E402
     compile_server,
 )
 from seismo.backends.gpu.backend import GpuBackend  # noqa: E402
-from seismo.backends.gpu.compiling_card import (  # noqa: E402
-    Code,
-    CompilingCard,
-    is_interior,
-)
 from seismo.backends.gpu.sweeps import blocks  # noqa: E402
 from seismo.backends.gpu.sweeps.blocks import row_rotation  # noqa: E402
 from seismo.backends.gpu.sweeps.kernels import SweepKernel  # noqa: E402
 from seismo.backends.point_kernels import add_slopes  # noqa: E402
 from seismo.backends.row_kernels import pack_rows, unpack_rows  # noqa: E402
 from seismo.features.loss import mechanisms  # noqa: E402
+from seismo.runs.tools.kernels import (  # noqa: E402
+    Code,
+    CompilingCard,
+    is_interior,
+)
 
 ARCHITECTURES = [(8, 0), (9, 0)]
 LANES = {"float32": "v4.f32", "float64": "v2.f64"}
@@ -330,7 +330,7 @@ def test_what_is_kept_is_the_code_of_the_card(monkeypatch, tmp_path):
 BOUND = """\
 import sys, solver
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.compiling_card import CompilingCard
+from seismo.runs.tools.kernels import CompilingCard
 card = CompilingCard((9, 0))
 solver.build(solver.plan("elastic", 2), backend=lambda precision: GpuBackend(precision, card))
 print(len(card.requests) > 5, "numba" in sys.modules)

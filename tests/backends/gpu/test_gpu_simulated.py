@@ -27,7 +27,6 @@ from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu import backend as gpu
 from seismo.backends.gpu import backend as gpu_backend
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.compiling_card import CompilingCard
 from seismo.backends.gpu.launch_order import GpuLaunch, dependencies
 from seismo.backends.gpu.sweeps import blocks, kernels
 from seismo.backends.gpu.sweeps.layouts import BlockShape
@@ -39,6 +38,7 @@ from seismo.output.run_directory import checkpoint
 from seismo.runs import run as runner
 from seismo.runs.loop import run_loop
 from seismo.runs.request import Signals
+from seismo.runs.tools.kernels import CompilingCard
 from seismo.scenario import from_dict
 from seismo.solver.accuracy import stability_monitor
 from seismo.solver.discretize import discretize

@@ -9,7 +9,7 @@ import flat_layers
 import solver
 from seismo.exact.medium import Medium
 from seismo.features.contacts import contact as fluid_solid_contact
-from seismo.features.contacts.beside import source_error
+from seismo.features.contacts.checks import source_error
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.interpolation.channels import channel_points

@@ -10,8 +10,8 @@ from seismo.acquisition import wavelets
 from seismo.acquisition.locator import Projection
 from seismo.acquisition.slip_rate import SlipRates
 from seismo.acquisition.wavelet_shapes import half_duration_of
-from seismo.features.faults.directivity import directivity
 from seismo.features.faults.finite_fault import read_rupture
+from seismo.features.faults.rupture import directivity
 from seismo.features.loss.mechanisms import band_of
 from seismo.runs.check.plan import check
 from seismo.scenario import from_dict
@@ -90,7 +90,7 @@ def test_of_very_many_subfaults_some_stand_for_all(monkeypatch):
     positions, rates = line(900)
     rates = SlipRates(rates.onset, rates.step, rates.starts, rates.samples, 0.12)
     whole = directivity(positions, np.ones(900), rates, VS, LENGTH**2)
-    monkeypatch.setattr("seismo.features.faults.directivity.MOST_SUBFAULTS", 600)
+    monkeypatch.setattr("seismo.features.faults.rupture.MOST_SUBFAULTS", 600)
     part = directivity(positions, np.ones(900), rates, VS, LENGTH**2)
     highest = [max(map(wavelets.maximum_frequency, seen.rates)) for seen in (whole, part)]
     assert highest[1] == pytest.approx(highest[0], rel=0.2)
@@ -207,7 +207,7 @@ def test_a_gaussian_of_that_half_duration_leaves_a_hundredth():
 
 def test_subfaults_of_huge_faults_have_their_own_distance(monkeypatch):
     """Not that of those which are summed."""
-    monkeypatch.setattr("seismo.features.faults.directivity.MOST_SUBFAULTS", 400)
+    monkeypatch.setattr("seismo.features.faults.rupture.MOST_SUBFAULTS", 400)
     z, x = (LENGTH * n.ravel() for n in np.mgrid[:60, :60])
     _, rates = line(x.size)
     rates = SlipRates(np.hypot(x, z) / SPEED, rates.step, rates.starts, rates.samples)

@@ -7,8 +7,7 @@ import seismo
 import solver
 from seismo.errors import ScenarioError, ScenarioWarning, UnstableError
 from seismo.features.guided_waves import guides
-from seismo.solver.medium.cpml import AXES
-from seismo.solver.medium.layer_strength import profiles, strength
+from seismo.solver.medium.cpml import AXES, profiles, strength
 
 ROWS = {"top": 0.0, "vp": 600.0, "vs": 300.0, "rho": 2000.0}
 SOFT = [{"type": "layers", "layers": [ROWS, {**ROWS, "top": 50.0, "vp": 4000.0, "vs": 2000.0}]}]

@@ -299,8 +299,8 @@ def test_lanes_are_loaded_whole():
     """Eight numbers at once inside and four at the ends of rows, of which LLVM drops no part."""
     pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
     from seismo.backends.gpu import code_cache
-    from seismo.backends.gpu.compiling_card import CompilingCard, is_interior
     from seismo.backends.gpu.sweeps.kernels import SweepKernel
+    from seismo.runs.tools.kernels import CompilingCard, is_interior
 
     def wanted(kernel) -> bool:
         return isinstance(kernel, SweepKernel) and (

@@ -11,8 +11,7 @@ from seismo.grid.grid import AXES
 from seismo.runs.prediction.accuracy import sent_back
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.medium.cpml import outward, profile
-from seismo.solver.medium.layer_strength import strength
+from seismo.solver.medium.cpml import outward, profile, strength
 
 FORCE = {"type": "force", "force": {"x": 0.6, "z": 1.0}}
 EXPLOSION = {"type": "explosion", "moment": 1e9}

@@ -14,7 +14,6 @@ pytest.importorskip("numba_cuda", reason="layouts are those of numba-cuda's kern
 
 from seismo import cli
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.compiling_card import CompilingCard, is_interior
 from seismo.backends.gpu.sweeps.layouts import (
     FLOAT16,
     H200,
@@ -30,6 +29,7 @@ from seismo.errors import DeviceError
 from seismo.runs.tools.bench import cases
 from seismo.runs.tools.bench import tune as tuning
 from seismo.runs.tools.bench.cases import tuning_case
+from seismo.runs.tools.kernels import CompilingCard, is_interior
 from seismo.scenario import from_dict
 from seismo.solver.simulation import Simulation
 

@@ -26,7 +26,7 @@ from seismo.grid.surface_closure import surface_closure
 from seismo.grid.time_step import Clock
 from seismo.model.earth import Earth
 from seismo.model.parts import Uniform
-from seismo.output.store.quantities import long_name, symbol
+from seismo.output.store.layout import long_name, symbol
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.fields import Fields, RankFields

@@ -22,7 +22,7 @@ from seismo.grid.coefficients import Stencil
 from seismo.grid.decomposition import decompose
 from seismo.grid.time_step import Clock
 from seismo.output.run_directory import checkpoint
-from seismo.output.store.quantities import long_name, symbol
+from seismo.output.store.layout import long_name, symbol
 from seismo.runs.prediction.checks.timing import unlike_the_motion
 from seismo.runs.resources.memory import memory_of
 from seismo.runs.resources.speed import RooflineMachine, map_seconds

@@ -43,9 +43,8 @@ from seismo.acquisition.spectra import SourceKind, wavelet_of
 from seismo.acquisition.wavelet_shapes import sigma_of
 from seismo.acquisition.wavelets import SourceWavelet
 from seismo.errors import ModelError
-from seismo.features.faults.directivity import Directivity, directivity
 from seismo.features.faults.fsp import read_fsp
-from seismo.features.faults.rupture import Rupture
+from seismo.features.faults.rupture import Directivity, Rupture, directivity
 from seismo.features.faults.section import FiniteFaultSource
 from seismo.features.faults.srf import read_srf, read_srf_hdf5
 from seismo.formats.reading import no_file, version_of

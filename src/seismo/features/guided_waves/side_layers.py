@@ -38,8 +38,7 @@ import numpy as np
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES
 from seismo.solver.medium.coefficients import as_volume, averages_at, every_node
-from seismo.solver.medium.cpml import depth_of
-from seismo.solver.medium.layer_strength import strength
+from seismo.solver.medium.cpml import depth_of, strength
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization

@@ -6,7 +6,7 @@ FEATURE = Feature(
     "refinement",
     applies=lambda scenario: scenario.grid.plane_is_open or bool(scenario.grid.planes),
     rules="section:RULES",
-    indirect_reading="plane_strains:indirect_reading",
+    indirect_reading="operators:indirect_reading",
     exchange="exchange:RefinedExchange",
     settle="plane:with_plane",
     levels="levels:levels",

@@ -24,7 +24,7 @@ from seismo.output.export import ExportFile, ExportFormat, ExportSelection, File
 from seismo.output.run_directory.atomic_file import HiddenFile
 from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import MapSet
-from seismo.output.store.quantities import long_name
+from seismo.output.store.layout import long_name
 
 _PROFILE = {"driver": "GTiff", "dtype": "float32", "compress": "deflate", "predictor": 3}
 Steps = tuple[tuple[float, float], tuple[float, float]]  # east, north of a column and of a row

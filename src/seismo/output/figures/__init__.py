@@ -26,9 +26,8 @@ from seismo.output.figures.choice import (
 from seismo.output.figures.earth_model import model
 from seismo.output.figures.peak_maps import peaks
 from seismo.output.figures.record_sections import gather
-from seismo.output.figures.seismograms import spectra, traces, wavelets
+from seismo.output.figures.seismograms import spectra, telemetry, traces, wavelets
 from seismo.output.figures.style import STYLE
-from seismo.output.figures.telemetry import telemetry
 from seismo.output.figures.wavefield import SUFFIXES, movie, snapshot
 from seismo.output.run_directory.atomic_file import final_path, refusal
 from seismo.output.run_results import RunResults

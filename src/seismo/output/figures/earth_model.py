@@ -33,7 +33,7 @@ from seismo.output.figures.style import (
     styled,
 )
 from seismo.output.run_results import RunResults
-from seismo.output.store.quantities import axis_label, pretty_unit
+from seismo.output.store.layout import axis_label, pretty_unit
 
 _ALIKE = 1e-6  # of the values of a parameter: rounding of 32 bits
 

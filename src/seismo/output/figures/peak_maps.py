@@ -48,7 +48,7 @@ from seismo.output.figures.style import (
 )
 from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import MapSet
-from seismo.output.store.quantities import symbol
+from seismo.output.store.layout import symbol
 
 _ENGINEERING = {"m": (1e2, "cm"), "m/s": (1e2, "cm/s"), "m/s^2": (1 / 9.80665, "g")}
 _HEIGHT = 1.9  # inches of a panel

@@ -42,7 +42,7 @@ from seismo.output.figures.style import (
 from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import TraceSet
 from seismo.output.store.arrays import choose
-from seismo.output.store.quantities import axis_label, pretty_unit
+from seismo.output.store.layout import axis_label, pretty_unit
 from seismo.scenario import units
 from seismo.scenario.units import with_unit
 

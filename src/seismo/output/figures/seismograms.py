@@ -10,6 +10,8 @@ Source time functions are drawn as a run injects them, with their amplitude spec
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -34,14 +36,16 @@ from seismo.output.figures.style import (
     WIDTH,
     amplitude_label,
     entitle,
+    heading,
+    outer_labels,
     panels,
     quiet_frame,
     styled,
 )
 from seismo.output.report import described
 from seismo.output.run_results import RunResults
-from seismo.output.store.quantities import axis_label, pretty_unit
-from seismo.scenario.units import with_unit
+from seismo.output.store.layout import axis_label, long_name, pretty_unit
+from seismo.scenario.units import readable, with_unit
 
 _WIDEST = 10.0  # inches of columns: many are narrower
 _MOST_COLUMNS = 6  # of a row: more quantities stand in further rows
@@ -329,4 +333,42 @@ def wavelets(results: RunResults) -> Figure:
     if len(names) > 1 or labels != names:
         pulse.legend(fontsize=7)
     entitle(figure, results, "wavelets")
+    return figure
+
+
+_COLUMNS = 2
+
+
+@styled
+def telemetry(results: RunResults, *, quantities: str | Sequence[str] | None = None) -> Figure:
+    """Draw the series that were sampled while a run stepped, a panel each, from zero.
+
+    Args:
+        results: the results file.
+        quantities: which ones (default: all there are).
+
+    Raises:
+        ScenarioError: the file lacks the data.
+    """
+    series = results.telemetry
+    if not len(series):
+        raise ScenarioError(f"{results.path}: holds no telemetry; run the scenario again")
+    names = components(series, quantities)
+    row_count = -(-len(names) // _COLUMNS)
+    figure, grid = panels(row_count, _COLUMNS, 1.5 * row_count + 0.8, sharex=True)
+    time = series.time
+    for panel, name in zip(grid.flat, names, strict=False):
+        samples = series.values_of(name)
+        top = float(np.nanmax(samples, initial=0.0))
+        factor, unit = readable(top, series.unit(name))
+        panel.plot(time, samples * factor, color=COLOURS[0], marker=".", markersize=2)
+        panel.set_ylim(0.0, 1.05 * top * factor or 1.0)
+        panel.set_title(heading(long_name(name), unit), loc="left")
+        panel.set_xlabel("time on the wall (s)")
+        quiet_frame(panel)
+    outer_labels(grid, len(names))
+    for panel in grid.flat:
+        panel.tick_params(labelleft=True)  # each has a scale of its own
+    device = str(results.summary.get("device", ""))
+    entitle(figure, results, device)
     return figure

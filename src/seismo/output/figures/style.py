@@ -21,7 +21,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from seismo.output.results_file import COMPLETE
 from seismo.output.run_results import RunResults
-from seismo.output.store.quantities import axis_label, pretty_unit
+from seismo.output.store.layout import axis_label, pretty_unit
 from seismo.scenario.units import readable, with_unit
 
 STYLE: dict[str, Any] = {

@@ -62,7 +62,7 @@ from seismo.output.figures.style import (
 )
 from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import SnapshotSeries
-from seismo.output.store.quantities import axis_label
+from seismo.output.store.layout import axis_label
 
 _MOST_READ = 24  # snapshots that are read to find the times with visible waves
 _SEEN = 0.15  # of the upper quartile of their sizes

@@ -27,7 +27,7 @@ import numpy as np
 from seismo.errors import ScenarioError
 from seismo.formats.reading.arrays import bytes_of, members, refuse_what_does_not_fit
 from seismo.output.store.chunks import stored_chunks
-from seismo.output.store.quantities import rank
+from seismo.output.store.layout import rank
 
 ReadFunction = Callable[[Any], np.ndarray]
 _INDEX = "{!r} is not an integer or slice; the index of a name is that in `shots` or `codes`"

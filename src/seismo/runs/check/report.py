@@ -14,7 +14,7 @@ from seismo.model.gridded import Gridded
 from seismo.model.random_medium import RandomMedium
 from seismo.model.volume import Volume
 from seismo.output.report import ranged, source_lines
-from seismo.output.store.quantities import timing
+from seismo.output.store.layout import timing
 from seismo.runs.check.planned_run import PlannedRun
 from seismo.runs.coordinates import size_and_depth
 from seismo.runs.prediction.accuracy import layer_errors

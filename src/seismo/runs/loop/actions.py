@@ -1,6 +1,6 @@
 """Actions between steps, and the batches of shots whose results they hand on.
 
-Each action knows itself only (`seismo.runs.loop.schedule`). The shots of the next batch are
+Each action knows itself only (`seismo.runs.loop`). The shots of the next batch are
 prepared in a thread while another is under way: to compute injections, wavelets sampled, points and
 weights found for every source, takes longer than to load them, and the device, or the cores, need
 not wait for that.
@@ -22,9 +22,8 @@ from seismo.acquisition.sources import Shot
 from seismo.backends.timeline import SpanRecorder
 from seismo.errors import StoppedError
 from seismo.grid.decomposition import CheckpointArray
-from seismo.output.pipeline import Pipeline
+from seismo.output.pipeline import Pipeline, SnapshotRecorder
 from seismo.output.results_file import NullWriter
-from seismo.output.snapshots import SnapshotRecorder
 from seismo.runs import file_contents
 from seismo.runs.checkpoints import Checkpoints
 from seismo.runs.loop.time_loop import StepTimer, Telemetry

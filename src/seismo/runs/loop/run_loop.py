@@ -21,11 +21,11 @@ from seismo.acquisition import trace_processing
 from seismo.backends import machine
 from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import DiskSpaceError, UnstableError
-from seismo.output.pipeline import Pipeline
+from seismo.output.pipeline import Pipeline, SnapshotRecorder
 from seismo.output.results_file import UNSTABLE, NullWriter, ResultsWriter
-from seismo.output.snapshots import SnapshotRecorder
 from seismo.runs import file_contents, progress
 from seismo.runs.checkpoints import Checkpoints, Start
+from seismo.runs.loop import AtSteps, EverySeconds, Halt, ScheduledActions, act
 from seismo.runs.loop.actions import (
     Batch,
     Prefetcher,
@@ -38,7 +38,6 @@ from seismo.runs.loop.actions import (
     TakeSnapshots,
     batches_of,
 )
-from seismo.runs.loop.schedule import AtSteps, EverySeconds, Halt, ScheduledActions, act
 from seismo.runs.loop.time_loop import (
     REPORT_EVERY,
     UNITS,

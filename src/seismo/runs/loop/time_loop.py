@@ -24,7 +24,7 @@ import numpy as np
 
 from seismo.backends.base import Backend
 from seismo.backends.kernel_cache import kernel_cache
-from seismo.runs.loop.schedule import Halt, ScheduledActions, act
+from seismo.runs.loop import Halt, ScheduledActions, act
 from seismo.runs.progress import Progress, Reporter
 from seismo.solver.simulation import Simulation
 

@@ -249,7 +249,7 @@ def _weakened_coupling(discretization: Discretization) -> WarningLines:
     """Name the place where a coupling of strains is lessened most, lest motion sets energy free.
 
     Rock that couples normal and shear strains keeps less of it at nodes beside much stiffer rock
-    (`seismo.equations.elastic.definite`). Beside such contacts waves err by more than beside
+    (`seismo.equations.elastic.tti`). Beside such contacts waves err by more than beside
     others, but by less than with all of it, which is not stable beside every rock.
     """
     share, z = coupling_left(discretization)

@@ -32,7 +32,7 @@ from seismo.runs.prediction.contacts.radiation import is_isotropic, strengths
 from seismo.runs.prediction.layer_waves import LayerWaves, goes_along
 from seismo.runs.prediction.surface_images import image_factor
 from seismo.solver.discretization import Discretization
-from seismo.solver.medium.layer_strength import strength
+from seismo.solver.medium.cpml import strength
 
 _MOST_ENDS = 60  # sources, and receivers, between which paths are sought
 _MOST_PATHS = 8

@@ -40,7 +40,7 @@ from seismo.grid.grid import AXES
 from seismo.runs.prediction.contacts.radiation import strengths
 from seismo.runs.prediction.layer_waves import SHORT, STEEP, LayerWaves
 from seismo.solver.discretization import Discretization
-from seismo.solver.medium.layer_strength import strength
+from seismo.solver.medium.cpml import strength
 
 GRAZING = "waves along absorbing layers"
 _MOST_ENDS = 200  # sources, and receivers, between which paths are sought

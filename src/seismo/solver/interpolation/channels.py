@@ -44,8 +44,7 @@ from seismo.grid.interpolation import (
     point_weights,
 )
 from seismo.solver.discretization import Discretization
-from seismo.solver.interpolation.differences import derivative_points
-from seismo.solver.interpolation.point_weights import PointInterpolation
+from seismo.solver.interpolation.point_weights import PointInterpolation, derivative_points
 from seismo.solver.interpolation.strains import StrainReading
 
 _NO_WEIGHT = 1e-9  # of directions: left by rounding
