@@ -39,8 +39,8 @@ from seismo.grid.surface_closure import (
     surface_closure,
 )
 from seismo.model.earth import Earth
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import cell_average
-from seismo.model.effective.cells import GridCells
 from seismo.model.parts import DepthProfile
 from seismo.runs.prediction.contacts.scattering import (
     ContactStack,

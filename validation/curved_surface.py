@@ -10,7 +10,7 @@ of motion exactly, so that the traction left between the points x_p bounds the e
 ends at `reach` on either side: exact until waves come back from there, as no wave is faster than
 vp. Written for validation and independent of grids, mappings and finite differences.
 
-x, z [m], z down; forces [N/m]; s [1/s] as in `seismo.exact.laplace`. With phi_c the scalar Green
+x, z [m], z down; forces [N/m]; s [1/s] as in `seismo.exact`. With phi_c the scalar Green
 function of speed c, D = (1/r) d/dr, A = phi_vs / (rho vs^2), B = (phi_vp - phi_vs) / (rho s^2):
     G_ij       = delta_ij (A + DB) + x_i x_j D^2 B
     traction_ij = mu [(delta_ij n.x + n_j x_i)(DA + 2 D^2 B) + 2 n_i x_j D^2 B
@@ -27,7 +27,7 @@ from scipy.integrate import cumulative_trapezoid
 from scipy.interpolate import CubicSpline
 from scipy.linalg import cho_factor, cho_solve
 
-from seismo.exact.laplace import respond
+from seismo.exact import respond
 from seismo.exact.medium import Medium
 from seismo.exact.whole_space import radial_derivatives
 

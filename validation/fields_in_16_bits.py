@@ -16,7 +16,7 @@ import numpy as np
 
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import BackendChoice, choose
-from seismo.features.half_precision.error import rounding_error
+from seismo.features.half_precision.table import rounding_error
 
 VELOCITY, FREQUENCY = 1000.0, 5.0
 BAND = 2.5 * FREQUENCY

@@ -11,8 +11,8 @@ from seismo.exact.acoustic_vti import VtiRock
 from seismo.exact.metrics import relative_l2
 from seismo.grid import coefficients
 from seismo.grid.grid import Grid
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import cell_average
-from seismo.model.effective.cells import GridCells
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.medium.coefficients import share_along

@@ -8,8 +8,8 @@ import pytest
 import solver
 from seismo.equations.framework.registry import physics_for
 from seismo.grid.grid import AXES
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import cell_average, plain_planes
-from seismo.model.effective.cells import GridCells
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

@@ -12,8 +12,8 @@ from seismo.equations.rock.plane_waves import Rock
 from seismo.errors import ModelError, ScenarioError
 from seismo.exact import acoustic, anisotropic
 from seismo.model.build import build_earth
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import cell_average
-from seismo.model.effective.cells import GridCells
 from seismo.scenario import from_dict
 from seismo.scenario.model_parts import ModelPart
 from seismo.solver.discretize import discretize

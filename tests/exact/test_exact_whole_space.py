@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from seismo.errors import SeismoError
-from seismo.exact import acoustic, shear, whole_space
-from seismo.exact.laplace import respond, transform
+from seismo.exact import acoustic, respond, shear, transform, whole_space
 from seismo.exact.medium import Medium
 
 ROCK = Medium(3000.0, 1700.0, 2200.0)

@@ -42,7 +42,7 @@ import yaml
 from seismo import cli
 from seismo.errors import ScenarioError, StoppedError
 from seismo.output.results import open_results
-from seismo.output.run_directory.atomic_file import sealed
+from seismo.output.run_directory import sealed
 from seismo.runs import run
 from seismo.runs.request import Signals
 

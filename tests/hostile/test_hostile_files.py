@@ -17,7 +17,7 @@ from seismo.errors import InsufficientMemoryError, ScenarioError
 from seismo.formats.converted_run import convert
 from seismo.formats.reading.arrays import open_hdf5
 from seismo.output.export import export
-from seismo.output.run_directory.atomic_file import plain_name
+from seismo.output.run_directory import plain_name
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from synthetic_results import write_elastic_2d

@@ -5,8 +5,8 @@ import pytest
 import xarray
 
 from seismo.model.build import build_earth
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import cell_average
-from seismo.model.effective.cells import GridCells
 from seismo.model.extremes import extremes_of
 from seismo.runs.check.plan import make_plan
 from seismo.runs.check.report import print_plan

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from seismo.errors import ModelError
 from seismo.model.build import build_earth
 from seismo.model.earth import Earth
-from seismo.model.effective.cells import GridCells
+from seismo.model.effective import GridCells
 from seismo.model.extremes import extremes_of
 from seismo.scenario.model_parts import ModelPart
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from seismo.model.build import build_earth
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import cell_average
-from seismo.model.effective.cells import GridCells
 
 HERE = Path()
 UPPER = {"vp": 2000.0, "vs": 1000.0, "rho": 2000.0}

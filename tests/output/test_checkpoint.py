@@ -23,8 +23,7 @@ from seismo.grid.decomposition import (
     index_range,
     index_ranges,
 )
-from seismo.output.run_directory import checkpoint, lock
-from seismo.output.run_directory.atomic_file import sealed, unsealed
+from seismo.output.run_directory import checkpoint, lock, sealed, unsealed
 from seismo.output.run_directory.checkpoint import DamagedError
 from seismo.output.run_directory.lock import Lock
 

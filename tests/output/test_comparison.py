@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo.output.compare import compare
+from seismo.output.report import compare
 from test_resume import SHORT
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import seismo
 from seismo.errors import ScenarioError
-from seismo.output import compare
+from seismo.output.report import compare
 from seismo.output.results_file import ResultsWriter
 from solver import slow_but
 from test_resume import SCENARIO
@@ -55,7 +55,7 @@ def whatever(path: Path, sound: Path) -> None:
     """Read all there is."""
     with seismo.open_results(path) as one, seismo.open_results(sound) as other:
         one.info()
-        assert all(array.identical for array in compare.compare(one, other))
+        assert all(array.identical for array in compare(one, other))
 
 
 @pytest.mark.parametrize("share", slow_but({31}, [31, 1]))
@@ -108,7 +108,7 @@ def test_every_number_has_a_checksum(sound, tmp_path, share):
         with h5py.File(path) as file, pytest.raises(OSError, match="filter"):
             np.asarray(file[name])
         with seismo.open_results(path) as one, seismo.open_results(sound) as other:
-            for read in (one.verify, lambda: list(compare.compare(other, one))):
+            for read in (one.verify, lambda: list(compare(other, one))):
                 with pytest.raises(ScenarioError, match=rf"x\.h5: /{name}: .*damaged"):
                     read()
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from seismo.errors import ScenarioError, SeismoError, StorageError
-from seismo.output.provenance import RECORDED_VARIABLES, commit, provenance
+from seismo.output import RECORDED_VARIABLES, commit, provenance
 from seismo.output.results import open_results
 from seismo.output.results_file import ResultsWriter
 from seismo.output.run_results import results_target
@@ -255,7 +255,7 @@ def test_no_permission_and_a_full_disk_are_one_line(tmp_path, monkeypatch, numbe
     def refuse(*_arguments):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("seismo.output.run_directory.atomic_file.os.open", refuse)
+    monkeypatch.setattr("seismo.output.run_directory.os.open", refuse)
     with pytest.raises(kind, match=os.strerror(number)):
         new_writer(tmp_path / "r.h5")
 

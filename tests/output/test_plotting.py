@@ -35,7 +35,7 @@ from seismo.output.figures import (
     spectra,
     traces,
 )
-from seismo.output.figures.geometry_marks import _by_distance
+from seismo.output.figures.earth_model import _by_distance
 from seismo.output.figures.map_marks import beach_ball, round_length
 from seismo.output.figures.record_sections import abscissa, reduced, spread, with_gain
 from seismo.output.figures.section import CrossSection, sections

@@ -20,8 +20,7 @@ import yaml
 
 import seismo
 from seismo.errors import ScenarioError, StoppedError, StorageError, UnstableError
-from seismo.output.run_directory import checkpoint
-from seismo.output.run_directory.atomic_file import sealed, unsealed
+from seismo.output.run_directory import checkpoint, sealed, unsealed
 from seismo.output.run_directory.lock import Lock
 from seismo.runs import compatibility, request
 from seismo.runs import run as runner

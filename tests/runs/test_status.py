@@ -10,7 +10,7 @@ import pytest
 
 import seismo
 from seismo.errors import ScenarioError, StoppedError
-from seismo.output.run_directory.atomic_file import sealed, unsealed
+from seismo.output.run_directory import sealed, unsealed
 from seismo.runs import status
 from seismo.runs.loop import run_loop
 from seismo.runs.progress import Progress, WavefieldPeak

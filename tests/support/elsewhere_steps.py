@@ -14,7 +14,7 @@ import seismo
 import solver
 from seismo.cli import main
 from seismo.errors import ScenarioError
-from seismo.exact.laplace import respond
+from seismo.exact import respond
 from seismo.exact.metrics import relative_l2
 from seismo.exact.whole_space import radial_derivatives
 from seismo.scenario import from_dict

@@ -77,7 +77,7 @@ app = typer.Typer(
 
 def _show_version(requested: bool) -> None:
     if requested:
-        from seismo.output.provenance import package_version
+        from seismo.output import package_version
 
         print(f"seismo {package_version('seismo')}")
         raise typer.Exit
@@ -110,7 +110,7 @@ def check(
 
     Exit code 1 if the grid does not resolve the waves; that of `run` if it would not start here.
     """
-    from seismo.runs.check.further_mistakes import load_placed
+    from seismo.runs.check import load_placed
     from seismo.runs.check.plan import make_plan
     from seismo.runs.resources.placement import UnplacedRun, select_backends
 
@@ -162,11 +162,11 @@ def compare(
     second: Annotated[Path, typer.Argument(metavar="OTHER", help="Another results file.")],
 ) -> None:
     """Compare two results files. Exit code 1 if they are not identical."""
-    from seismo.output import compare as comparison
+    from seismo.output import report
     from seismo.output.results import open_results
 
     with open_results(first) as first_file, open_results(second) as second_file:
-        differences = list(comparison.compare(first_file, second_file))
+        differences = list(report.compare(first_file, second_file))
     if not differences:
         raise ScenarioError(f"{first}, {second}: no arrays to compare")
     if all(array.identical for array in differences):
@@ -183,7 +183,7 @@ def new(
     force: ForceOption = False,
 ) -> None:
     """Write a commented scenario as a starting point, NAME.yaml in the current folder."""
-    from seismo.output.run_directory.atomic_file import write_new
+    from seismo.output.run_directory import write_new
     from seismo.scenario import template
 
     name = name.removesuffix(".yaml")

@@ -282,7 +282,7 @@ def convert(
     Exit code 1 if that alters the earth or a source.
     """
     from seismo.formats.converted_run import convert as converted
-    from seismo.output.run_directory.atomic_file import write_file, write_new
+    from seismo.output.run_directory import write_file, write_new
     from seismo.scenario import load
 
     named = Path(os.path.realpath(source))

@@ -160,7 +160,7 @@ def submit(
 ) -> None:
     """Write a batch script for SLURM that runs a scenario to its end, and submit it."""
     from seismo.runs import batch as jobs
-    from seismo.runs.check.further_mistakes import load_placed
+    from seismo.runs.check import load_placed
 
     machine_profile = jobs.MachineProfile() if profile is None else jobs.load_profile(profile)
     tasks = None if array is None else jobs.JobArray.read(array)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seismo.exact.laplace import respond
+from seismo.exact import respond
 from seismo.exact.medium import Speed, speed_at
 from seismo.exact.whole_space import gradient_tensor, radial_derivatives
 

@@ -32,7 +32,7 @@ import numpy as np
 from scipy.special import hankel1, hankel2, jv
 
 from seismo.errors import SeismoError
-from seismo.exact.laplace import respond
+from seismo.exact import respond
 from seismo.exact.layered import paths
 
 

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.special import exp1, expi, roots_legendre
 
 from seismo.errors import SeismoError
-from seismo.exact.laplace import TIME_FUNCTIONS, power_of, respond
+from seismo.exact import TIME_FUNCTIONS, power_of, respond
 
 _POWERS = {"displacement": 0, "velocity": 1, "acceleration": 2}
 _VOIGT = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import hankel1, hankel2, jv
 
-from seismo.exact import whole_space
-from seismo.exact.laplace import TIME_FUNCTIONS, power_of, respond
+from seismo.exact import TIME_FUNCTIONS, power_of, respond, whole_space
 from seismo.exact.layered_plane import (
     IntegrationPath,
     decay_length,

@@ -32,8 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo.errors import SeismoError
-from seismo.exact import whole_space
-from seismo.exact.laplace import TIME_FUNCTIONS, power_of, respond, transform
+from seismo.exact import TIME_FUNCTIONS, power_of, respond, transform, whole_space
 from seismo.exact.medium import Medium
 from seismo.exact.stack import EVEN, PlaneWaves, Stack, solve, waves_of
 

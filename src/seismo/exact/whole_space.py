@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import kve
 
 from seismo.errors import SeismoError
-from seismo.exact.laplace import TIME_FUNCTIONS, power_of, respond
+from seismo.exact import TIME_FUNCTIONS, power_of, respond
 from seismo.exact.medium import Medium
 
 # Reverse Bessel polynomials: D^n exp(-k r)/r = (-1)^n exp(-k r) theta_n(k r) / r^(2n+1).

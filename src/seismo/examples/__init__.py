@@ -15,7 +15,7 @@ from pathlib import Path
 import yaml
 
 from seismo.errors import ScenarioError
-from seismo.output.run_directory.atomic_file import make_folder, write_new
+from seismo.output.run_directory import make_folder, write_new
 from seismo.scenario.mistakes import closest_match
 
 HERE = Path(__file__).parent

@@ -44,7 +44,7 @@ from seismo.output.export import (
     ExportSelection,
     FilesOfFormat,
 )
-from seismo.output.run_directory.atomic_file import HiddenFile, plain_name
+from seismo.output.run_directory import HiddenFile, plain_name
 from seismo.output.run_results import RunResults
 
 SEISMIC = (*QUANTITIES, "pressure")  # quantities with codes of channels

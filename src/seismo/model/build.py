@@ -21,7 +21,7 @@ from seismo.equations.rock.rock_parameters import replaced, stands_for
 from seismo.errors import ModelError, gathered
 from seismo.formats.reading import look_alike, read_lines
 from seismo.model.earth import Earth
-from seismo.model.effective.cells import Clamp, Range
+from seismo.model.effective import Clamp, Range
 from seismo.model.effective.plain_means import ANGLES, TURNS
 from seismo.model.files import (
     grid_of_array,

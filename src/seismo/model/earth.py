@@ -33,7 +33,7 @@ from seismo.equations.rock.relaxation import Relaxation
 from seismo.errors import ModelError
 from seismo.grid.coordinates import VerticalCoordinate
 from seismo.grid.grid import Bounds
-from seismo.model.effective.cells import Clamp, Range
+from seismo.model.effective import Clamp, Range
 from seismo.model.gridded import Gridded
 from seismo.model.parts import DepthProfile, EarthPart, SourceSpheres, Uniform
 from seismo.model.random_medium import RandomMedium

@@ -16,12 +16,12 @@ import numpy as np
 
 from seismo.grid.grid import moved
 from seismo.model.earth import Earth
-from seismo.model.effective import column
-from seismo.model.effective.cells import (
+from seismo.model.effective import (
     GRIDDED,
     SLAB,
     GridCells,
     Samples,
+    column,
     corners,
     lattice,
     offsets,

@@ -13,7 +13,7 @@ from seismo.equations.framework.parameters import different
 from seismo.equations.rock import plane_waves
 from seismo.grid.grid import AXES, Grid
 from seismo.model.earth import Earth
-from seismo.model.effective.cells import Samples
+from seismo.model.effective import Samples
 
 MOST_MEDIA = 12
 _SAMPLES = 200_000

@@ -9,7 +9,7 @@ import numpy as np
 
 from seismo.grid.grid import AXES, Bounds, Grid
 from seismo.model.earth import Earth
-from seismo.model.effective.cells import tensor
+from seismo.model.effective import tensor
 from seismo.model.extremes import Extremes
 from seismo.model.gridded import Gridded, GridField
 

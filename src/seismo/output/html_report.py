@@ -13,7 +13,7 @@ from string import Template
 from seismo.errors import ScenarioError
 from seismo.output.figures import KINDS, EmptyFigureError, figure_of
 from seismo.output.report import report
-from seismo.output.run_directory.atomic_file import final_path, refusal, write_file
+from seismo.output.run_directory import final_path, refusal, write_file
 from seismo.output.run_results import RunResults
 
 _DPI = 110

@@ -21,7 +21,7 @@ import h5py
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.output.run_directory.atomic_file import (
+from seismo.output.run_directory import (
     final_path,
     plain_name,
     refusal,

@@ -28,8 +28,8 @@ import h5py
 import numpy as np
 
 from seismo.backends.base import Copy
-from seismo.output.provenance import provenance
-from seismo.output.run_directory.atomic_file import HiddenFile, final_path
+from seismo.output import provenance
+from seismo.output.run_directory import HiddenFile, final_path
 from seismo.output.run_directory.partial_files import PartialFiles
 from seismo.output.store.arrays import hash_of_all, hash_of_frame
 from seismo.output.store.chunks import (

@@ -22,8 +22,7 @@ from seismo.errors import ScenarioError
 from seismo.formats.reading import similar_name
 from seismo.formats.reading.arrays import open_hdf5
 from seismo.output.results_file import COMPLETE, FORMAT, FORMAT_VERSION
-from seismo.output.run_directory import checkpoint
-from seismo.output.run_directory.atomic_file import final_path
+from seismo.output.run_directory import checkpoint, final_path
 from seismo.output.run_directory.partial_files import MANIFEST, run_folder
 from seismo.output.store.array_sets import (
     GroundRecord,

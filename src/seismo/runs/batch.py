@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from pydantic_core import core_schema
 
 from seismo.errors import CHECKPOINTED, ScenarioError
-from seismo.output.run_directory.atomic_file import write_new
+from seismo.output.run_directory import write_new
 from seismo.runs.resources.placement import FeasibleRanks
 from seismo.scenario import Scenario
 from seismo.scenario.mistakes import error_messages

@@ -19,7 +19,7 @@ from seismo.backends.base import Backend
 from seismo.backends.kernel_cache import source_digest
 from seismo.errors import KeyPath, ScenarioError
 from seismo.model.files import files_of_volume
-from seismo.output.provenance import package_version
+from seismo.output import package_version
 from seismo.output.run_results import RunResults
 from seismo.scenario import Scenario, load
 from seismo.scenario.mistakes.error_messages import key_path

@@ -18,7 +18,7 @@ from seismo.acquisition.sources import PointSource
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.features import acting
 from seismo.grid.grid import AXES
-from seismo.model.effective.cells import SLAB, tensor
+from seismo.model.effective import SLAB, tensor
 from seismo.output.results_file import ResultsWriter
 from seismo.output.store.array_sets import RECORDING
 from seismo.runs.coordinates import (

@@ -8,7 +8,7 @@ from pathlib import Path
 from seismo.output.results import Results, temporary_results
 from seismo.output.results_file import ResultsWriter
 from seismo.output.run_results import PREVIEW
-from seismo.runs.check.further_mistakes import load_placed
+from seismo.runs.check import load_placed
 from seismo.runs.file_contents import (
     attributes_of,
     create_traces,

@@ -26,7 +26,7 @@ from seismo.backends.timeline import (
     Timeline,
     no_span,
 )
-from seismo.output.run_directory.atomic_file import write_new
+from seismo.output.run_directory import write_new
 from seismo.scenario.units import with_unit
 
 if TYPE_CHECKING:

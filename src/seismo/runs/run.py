@@ -24,11 +24,11 @@ from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
 from seismo.output.results import Results, open_results, temporary_results
 from seismo.output.results_file import COMPLETE
-from seismo.output.run_directory.atomic_file import plain_name
+from seismo.output.run_directory import plain_name
 from seismo.output.run_directory.lock import Lock
 from seismo.output.run_directory.partial_files import run_folder
 from seismo.output.run_results import results_target
-from seismo.runs.check.further_mistakes import load_placed
+from seismo.runs.check import load_placed
 from seismo.runs.checkpoints import (
     Checkpoints,
     Start,

@@ -30,7 +30,7 @@ from seismo.errors import CHECKPOINTED, ScenarioError, SeismoError, StoppedError
 from seismo.formats.reading import similar_name
 from seismo.output.results import open_results
 from seismo.output.results_file import COMPLETE
-from seismo.output.run_directory.atomic_file import read_sealed, sealed
+from seismo.output.run_directory import read_sealed, sealed
 from seismo.output.run_directory.checkpoint import checkpoint_files
 from seismo.output.run_directory.lock import is_held, lock_holder, process_name
 from seismo.output.run_directory.partial_files import UNFINISHED, run_folder

@@ -38,8 +38,8 @@ from seismo.grid.surface_interpolation import (
     surface_weights,
 )
 from seismo.model.earth import Earth
+from seismo.model.effective import GridCells, tensor
 from seismo.model.effective.averaging import cell_average
-from seismo.model.effective.cells import GridCells, tensor
 from seismo.solver.interpolation.traction_free_slopes import (
     CONTACT,
     MOST_ROWS,

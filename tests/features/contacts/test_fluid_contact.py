@@ -16,8 +16,8 @@ from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
 from seismo.model.build import build_earth
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import cell_average
-from seismo.model.effective.cells import GridCells
 
 LIGHT, HEAVY = Medium(1600.0, 0.0, 1000.0), Medium(1600.0, 0.0, 2200.0)
 ROCK = {"vp": 3000.0, "vs": 1700.0, "rho": 2500.0}

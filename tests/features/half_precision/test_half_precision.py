@@ -17,8 +17,7 @@ from seismo.backends.select import choose
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import DeviceError, ScenarioError, UnstableError
 from seismo.features.half_precision import table as half_precision
-from seismo.features.half_precision.error import rounding_error
-from seismo.features.half_precision.table import in_16_bits, pressures_in_16_bits
+from seismo.features.half_precision.table import in_16_bits, pressures_in_16_bits, rounding_error
 from seismo.features.loss import mechanisms as memory_storage
 from seismo.scenario import from_dict
 from seismo.solver.accuracy.stability_monitor import StabilityMonitor

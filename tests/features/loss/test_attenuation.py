@@ -18,8 +18,8 @@ from seismo.equations.framework.registry import (
 from seismo.errors import SeismoError
 from seismo.exact import whole_space
 from seismo.exact.medium import AttenuatingMedium, constant_q
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import effective_medium
-from seismo.model.effective.cells import GridCells
 from seismo.runs.compatibility import identity_of, refuse_another
 from seismo.runs.prediction.lines import in_percent
 from seismo.scenario import from_dict

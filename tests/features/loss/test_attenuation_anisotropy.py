@@ -16,9 +16,8 @@ from seismo.equations.rock import elastic_constants as constants
 from seismo.exact import acoustic, anisotropic, shear
 from seismo.grid.coefficients import MIDPOINT
 from seismo.model.build import build_earth
-from seismo.model.effective import tilted_stiffness
+from seismo.model.effective import GridCells, tilted_stiffness
 from seismo.model.effective.averaging import effective_medium
-from seismo.model.effective.cells import GridCells
 from seismo.scenario import from_dict
 from seismo.scenario.model_parts import ModelPart
 from seismo.solver.discretize import discretize

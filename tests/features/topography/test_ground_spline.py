@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from seismo.features.topography.rows import GroundSpline
-from seismo.model.effective.cells import lattice
+from seismo.model.effective import lattice
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from test_ground import LAYERS, solid

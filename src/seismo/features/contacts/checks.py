@@ -66,7 +66,7 @@ from seismo.runs.prediction.resolution import of_spacing
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import make_grid
 
-_REACH = 5.0  # cells from a contact
+_REACH_BESIDE = 5.0  # cells from a contact
 _DECAY = 2.0  # per cell
 
 
@@ -91,7 +91,7 @@ def source_error(discretization: Discretization) -> float:
         return 0.0
     sources = (s for shot in discretization.shots for s in shot.sources if s.is_local)
     laws = {(source.position[2], _law(discretization, source)) for source in sources}
-    return max((_error(discretization, law, z) for z, law in laws), default=0.0)
+    return max((_error_beside(discretization, law, z) for z, law in laws), default=0.0)
 
 
 def receiver_error(discretization: Discretization) -> float:
@@ -103,7 +103,7 @@ def receiver_error(discretization: Discretization) -> float:
         for group in discretization.groups
         for z in np.unique(group.all_positions[:, 2]).tolist()
     }
-    return max((_error(discretization, law, z) for z, law in laws), default=0.0)
+    return max((_error_beside(discretization, law, z) for z, law in laws), default=0.0)
 
 
 def _law(discretization: Discretization, source: PointSource) -> _RowLaw:
@@ -117,11 +117,11 @@ def _law(discretization: Discretization, source: PointSource) -> _RowLaw:
     return _VOLUMES[int(below(contact, z_index) == contact.solid_above)]
 
 
-def _error(discretization: Discretization, law: _RowLaw, z: float) -> float:
+def _error_beside(discretization: Discretization, law: _RowLaw, z: float) -> float:
     """Return the error of a source or a receiver at z m."""
     contact, z_index = _nearest(discretization, z)
     cells = abs(z_index - contact.z_index)
-    if cells >= _REACH:
+    if cells >= _REACH_BESIDE:
         return 0.0
     coarseness = 10.0 / discretization.waves.points(discretization.waves.slowest)
     share = law.everywhere + law.beside * math.exp(-_DECAY * cells)

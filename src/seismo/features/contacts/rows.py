@@ -41,8 +41,8 @@ from seismo.features.contacts.contact import Contact, FluidContacts, own_rock
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES, Box
 from seismo.model.earth import Earth
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import PREFIX, cell_average, losses_between
-from seismo.model.effective.cells import GridCells
 from seismo.model.effective.density import cut_cells
 from seismo.solver.discretization import Discretization
 from seismo.solver.stages import RowCorrections, RowSlope, RowSums

@@ -28,8 +28,8 @@ from seismo.grid.coefficients import Stencil, largest_symbol
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.model.earth import Earth
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import cell_average, without_losses
-from seismo.model.effective.cells import GridCells
 from seismo.solver.accuracy.time_step import RowLimit, Scheme, normal_stiffness, shear_stiffness
 from seismo.solver.stages import RowSlope, RowSums
 

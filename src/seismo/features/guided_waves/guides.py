@@ -47,8 +47,7 @@ from seismo.features.guided_waves.side_layers import Columns, has_means
 from seismo.features.guided_waves.trial_runs import SAMPLES, LeastDamping, least_damping
 from seismo.grid.grid import AXES, Grid
 from seismo.model.earth import Earth
-from seismo.model.effective import column
-from seismo.model.effective.cells import tensor
+from seismo.model.effective import column, tensor
 from seismo.solver.medium.field_damping import (
     BESIDE_BEDS,
     EARLY_OF_STACKS,

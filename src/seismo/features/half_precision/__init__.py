@@ -6,6 +6,6 @@ FEATURE = Feature(
     "half_precision",
     applies=lambda scenario: scenario.in_16_bits,
     physics="table:halved",
-    causes="error:CAUSES",
-    reports="error:REPORTS",
+    causes="table:CAUSES",
+    reports="table:REPORTS",
 )

@@ -21,7 +21,7 @@ from seismo.features.loss.mechanisms import (
     weakened,
 )
 from seismo.features.loss.section import section_of
-from seismo.model.effective.cells import tensor
+from seismo.model.effective import tensor
 from seismo.runs.prediction.accuracy import Expected
 from seismo.runs.prediction.assess import Finding
 from seismo.runs.prediction.lines import Cause, Check, in_percent, never

@@ -37,8 +37,8 @@ from seismo.acquisition.spectra import SourceKind, wavelet_of
 from seismo.features.plane_waves.section import PlaneWaveSource
 from seismo.grid.grid import AXES, Grid, triple
 from seismo.model.earth import Earth
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import effective_medium
-from seismo.model.effective.cells import GridCells
 from seismo.model.extremes import Extremes
 from seismo.scenario.sections.sources import SOURCE_NAME
 

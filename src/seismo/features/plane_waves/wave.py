@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from seismo.acquisition.time_dispersion import add_dispersion
-from seismo.exact.laplace import Spectrum, transform
+from seismo.exact import Spectrum, transform
 from seismo.features.plane_waves.column import (
     IncidentColumn,
     Injected,

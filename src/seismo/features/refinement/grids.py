@@ -38,8 +38,8 @@ from seismo.features.topography.ground import PlaneAboveGroundError
 from seismo.grid.coefficients import staggered_symbol
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import harmonic_means
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import cell_average, without_losses
-from seismo.model.effective.cells import GridCells
 from seismo.scenario import Scenario
 from seismo.solver.accuracy.time_step import make_clock, normal_stiffness, shear_stiffness
 from seismo.solver.accuracy.waves import are_converted

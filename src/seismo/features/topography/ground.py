@@ -28,7 +28,7 @@ from seismo.grid.coefficients import cross_reach
 from seismo.grid.coordinates import POWER
 from seismo.grid.grid import Grid
 from seismo.model.earth import Earth
-from seismo.model.effective.cells import GridCells
+from seismo.model.effective import GridCells
 from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
 from seismo.scenario.scenario_facts import missing_files, remembered

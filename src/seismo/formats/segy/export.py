@@ -28,7 +28,7 @@ from seismo.errors import ScenarioError
 from seismo.formats.segy import largest_of, scalar_of, scaled, shared_scalar
 from seismo.formats.seismograms import ground, hypocentre, start_date
 from seismo.output.export import ExportFile, ExportFormat, ExportSelection, FilesOfFormat
-from seismo.output.run_directory.atomic_file import HiddenFile
+from seismo.output.run_directory import HiddenFile
 from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import TraceSet
 from seismo.scenario.units import with_unit

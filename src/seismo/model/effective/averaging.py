@@ -46,17 +46,6 @@ import numpy as np
 from seismo.equations.rock.anisotropic_loss import STIFFER
 from seismo.grid.grid import Bounds, CellSizes, moved
 from seismo.model.effective import (
-    column,
-    plain_means,
-    tilted_stiffness,
-)
-from seismo.model.effective import (
-    density as effective_density,
-)
-from seismo.model.effective import (
-    stiffness as effective_stiffness,
-)
-from seismo.model.effective.cells import (
     GRIDDED,
     SLAB,
     TINY,
@@ -64,11 +53,20 @@ from seismo.model.effective.cells import (
     GridCells,
     Samples,
     cells_about,
+    column,
     lattice,
     offsets,
+    plain_means,
     tensor,
     tilt,
+    tilted_stiffness,
     uneven_cells,
+)
+from seismo.model.effective import (
+    density as effective_density,
+)
+from seismo.model.effective import (
+    stiffness as effective_stiffness,
 )
 
 _COLUMN = column.CELLS * column.SAMPLES  # samples per point where the earth varies with z only

@@ -27,7 +27,7 @@ from functools import partial
 import numpy as np
 
 from seismo.grid.grid import CellSizes
-from seismo.model.effective.cells import (
+from seismo.model.effective import (
     SLAB,
     AveragedEarth,
     Samples,

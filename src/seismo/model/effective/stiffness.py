@@ -35,8 +35,7 @@ from operator import itemgetter
 import numpy as np
 
 from seismo.equations.rock import elastic_constants
-from seismo.model.effective import tilted_stiffness
-from seismo.model.effective.cells import Samples
+from seismo.model.effective import Samples, tilted_stiffness
 
 Rule = tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]
 
@@ -51,7 +50,7 @@ MEANS: dict[str, Callable[[Samples], np.ndarray]] = {
     "solid_compliance": lambda s: np.where(s["vs"] > 0.0, 1.0 / (s["rho"] * s["vs"] ** 2), 0.0),
     "tilt": lambda s: np.zeros_like(
         s["rho"]
-    ),  # found for cut cells only (`seismo.model.effective.cells`)
+    ),  # found for cut cells only (`seismo.model.effective`)
     "slips": lambda s: np.zeros_like(s["rho"]),  # marked once the cells are averaged
 }
 _TURNED = ("c11", "c13", "c33", "c44")

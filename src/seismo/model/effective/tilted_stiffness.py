@@ -36,10 +36,10 @@ from operator import itemgetter
 import numpy as np
 
 from seismo.equations.rock import elastic_constants
-from seismo.model.effective import column
-from seismo.model.effective.cells import (
+from seismo.model.effective import (
     TINY,
     Samples,
+    column,
     slopes,
 )
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from seismo.errors import ScenarioError
 from seismo.formats import giving
-from seismo.output.run_directory.atomic_file import (
+from seismo.output.run_directory import (
     HiddenFile,
     final_path,
     make_folder,

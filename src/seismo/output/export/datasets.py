@@ -38,7 +38,7 @@ from seismo.output.export import (
     FilesOfFormat,
     quantities_of,
 )
-from seismo.output.run_directory.atomic_file import HiddenFile
+from seismo.output.run_directory import HiddenFile
 from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import (
     Z_TRUE,

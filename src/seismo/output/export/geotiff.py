@@ -21,7 +21,7 @@ from seismo.acquisition.locator import definition_of
 from seismo.errors import ScenarioError
 from seismo.formats.reading import optional_package
 from seismo.output.export import ExportFile, ExportFormat, ExportSelection, FilesOfFormat
-from seismo.output.run_directory.atomic_file import HiddenFile
+from seismo.output.run_directory import HiddenFile
 from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import MapSet
 from seismo.output.store.layout import long_name

@@ -29,7 +29,7 @@ from seismo.output.figures.record_sections import gather
 from seismo.output.figures.seismograms import spectra, telemetry, traces, wavelets
 from seismo.output.figures.style import STYLE
 from seismo.output.figures.wavefield import SUFFIXES, movie, snapshot
-from seismo.output.run_directory.atomic_file import final_path, refusal
+from seismo.output.run_directory import final_path, refusal
 from seismo.output.run_results import RunResults
 from seismo.output.store.arrays import choose
 

@@ -24,7 +24,7 @@ from seismo.output.figures.choice import (
     shot_words,
     volumes,
 )
-from seismo.output.figures.geometry_marks import draw_geometry, hollow_words
+from seismo.output.figures.earth_model import draw_geometry, hollow_words
 from seismo.output.figures.section import (
     CrossSection,
     chosen_section,

@@ -22,7 +22,7 @@ import numpy as np
 from seismo.errors import StorageError
 from seismo.formats.reading import no_file
 from seismo.grid.decomposition import CheckpointArray, GlobalBlock
-from seismo.output.run_directory.atomic_file import HiddenFile, refusal, sealed, unsealed
+from seismo.output.run_directory import HiddenFile, refusal, sealed, unsealed
 
 FORMAT = "seismo checkpoint"
 VERSION = 4

@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from seismo.errors import ScenarioError, printable
-from seismo.output.run_directory.atomic_file import refusal
+from seismo.output.run_directory import refusal
 
 NAME = "lock"
 _OTHER_KINDS = (errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENXIO)

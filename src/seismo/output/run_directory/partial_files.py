@@ -21,7 +21,7 @@ import h5py
 
 from seismo.errors import ScenarioError, StorageError
 from seismo.formats.reading.arrays import open_hdf5
-from seismo.output.run_directory.atomic_file import (
+from seismo.output.run_directory import (
     HiddenFile,
     read_sealed,
     refusal,

@@ -9,9 +9,9 @@ from typing import Literal
 
 from seismo.backends.select import BackendChoice, choose
 from seismo.errors import InsufficientMemoryError, SeismoError, StorageError
-from seismo.output.run_directory.atomic_file import HiddenFile
+from seismo.output.run_directory import HiddenFile
 from seismo.output.run_results import results_target
-from seismo.runs.check.further_mistakes import load_placed
+from seismo.runs.check import load_placed
 from seismo.runs.check.planned_run import PlannedRun, described
 from seismo.runs.resources import speed
 from seismo.runs.resources.memory import memory_of, output_of

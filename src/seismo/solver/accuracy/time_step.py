@@ -32,8 +32,8 @@ from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock, as_fraction, choose_clock, stability_limit
 from seismo.model.earth import Earth
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import cell_average, without_losses
-from seismo.model.effective.cells import GridCells
 from seismo.model.effective.column import NODES
 from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario

@@ -34,8 +34,8 @@ from seismo.grid.grid import Grid
 from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kaiser_window, powers_of
 from seismo.model.contacts import ON_CONTACT, SlipContact, below, contact_depths
 from seismo.model.earth import Earth
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import cell_average, effective_medium, without_losses
-from seismo.model.effective.cells import GridCells
 from seismo.model.effective.column import SAMPLES
 
 MARGIN = 24  # rows beyond the grid that sums begin in

@@ -18,8 +18,8 @@ from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES, Grid, moved
 from seismo.grid.interpolation import Midpoints
 from seismo.grid.surface_interpolation import midpoint_weights
+from seismo.model.effective import GridCells, Samples
 from seismo.model.effective.averaging import cell_average, effective_medium
-from seismo.model.effective.cells import GridCells, Samples
 from seismo.solver.boundary_images import source_of, turned_off
 
 if TYPE_CHECKING:

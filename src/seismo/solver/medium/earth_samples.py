@@ -21,8 +21,8 @@ from seismo.grid.coordinates import VerticalCoordinate
 from seismo.grid.grid import AXES, Grid
 from seismo.model.build import build_earth
 from seismo.model.earth import Earth, GroundFrame
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import effective_medium, plain_planes
-from seismo.model.effective.cells import GridCells
 from seismo.model.extremes import Extremes, extremes_by_row, extremes_of
 from seismo.model.media import MediaSample
 from seismo.scenario import Scenario

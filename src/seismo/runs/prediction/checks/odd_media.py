@@ -13,7 +13,7 @@ from seismo.equations.framework.parameters import VP
 from seismo.equations.rock.anisotropic_loss import SHEAR_SHARE
 from seismo.equations.rock.relaxation import SHEAR_PART
 from seismo.grid.grid import AXES
-from seismo.model.effective.cells import tensor
+from seismo.model.effective import tensor
 from seismo.runs.prediction.checks.thin_bodies import thin_fluids
 from seismo.runs.prediction.contacts.radiation import strengths
 from seismo.runs.prediction.lines import WarningLines

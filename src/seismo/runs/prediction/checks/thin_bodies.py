@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from seismo.grid.grid import AXES
-from seismo.model.effective.cells import tensor
+from seismo.model.effective import tensor
 from seismo.runs.prediction.contacts.sideways import (
     ALL_NODES,
     LINES,

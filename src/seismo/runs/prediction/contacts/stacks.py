@@ -18,8 +18,8 @@ from seismo.equations.rock.plane_waves import Rock
 from seismo.grid.interpolation import harmonic_means
 from seismo.grid.surface_closure import closed_operators
 from seismo.model.earth import Earth
+from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import cell_average
-from seismo.model.effective.cells import GridCells
 from seismo.model.parts import DepthProfile
 from seismo.runs.prediction.contacts.scattering import ContactStack, DiscreteStack
 from seismo.solver.discretization import Discretization
