@@ -9,8 +9,8 @@ the plain closure of power 1.
 What is minimised is the difference between exact plane waves and those of the grid
 (`seismo.runs.prediction.contacts.scattering`): what a layer on a half-space sends back of P and S
 waves from below, and how the surface moves for them, travelling and evanescent, over the band of a
-Ricker wavelet whose 2.5 f0 has eight points per shortest wavelength. vz is that half a cell below
-the surface, and that which is read on it, from the rows above the contact and the prescribed slope.
+Ricker wavelet whose 2.5 f0 has eight points per shortest wavelength. vz is that which is read on the
+surface, from the rows above the contact and the prescribed slope.
 Three pairs of media and contacts a tenth of a cell above and below share one closure; it does as
 well for other pairs. The rows have the averages that runs have (`seismo.model.effective.column`).
 """
@@ -75,19 +75,17 @@ class LayerErrors:
         self.s = real * (1j + DAMPING)
         x = 2.5 / np.repeat(STRETCH, SLOWNESS.size)  # frequency over that of the Ricker wavelet
         spectrum = x * x * np.exp(1 - x * x) * np.sqrt(x / 2.5)
-        self.read, share = sloped_weights(0.0, math.ceil(depth))
-        self.slope = share * (1.0 - 2.0 * (above.vs / above.vp) ** 2) * self.k[:, None]
-        moved = [exact(self.stack, self.s, self.k, z) for z in (0.5, 0.0)]
-        self.exact = np.concatenate([moved[0], moved[1][:, -1:]], 1)
+        self.reading = sloped_weights(0.0, math.ceil(depth))
+        self.exact = exact(self.stack, self.s, self.k)
         self.c = Stencil(ORDER).first
         self.rows = self._rows(depth, int(np.ceil(depth)) + 5 * len(self.c) // 2 + 10)
         coming = np.exp(-psv_slopes(below, self.s, self.k).real * BELOW)
         coming /= coming.max(axis=1, keepdims=True)
         size = np.sqrt((np.abs(self.exact * coming[:, None]) ** 2).sum(2))
         back = np.hypot(size[:, 0], size[:, 1]).clip(min=1.0) / SENT_BACK
-        moved = np.hypot(size[:, 2], size[:, 4])
+        moved = np.hypot(size[:, 2], size[:, 3])
         share = 1e3 * spectrum / np.linalg.norm(spectrum) * weight
-        scale = np.stack([share / back] * 2 + [share / moved] * 3, 1)
+        scale = np.stack([share / back] * 2 + [share / moved] * 2, 1)
         self.scale = scale[:, :, None] * coming[:, None]
 
     def _rows(self, depth: float, count: int) -> DiscreteStack:
@@ -114,10 +112,8 @@ class LayerErrors:
         """Return weighted errors (n), complex."""
         up, down = closed_operators(self.c, *self.rows.up.shape, closure)
         rows = replace(self.rows, up=up, down=down)
-        found = on_grid(self.stack, rows, self.c, 1.0, self.s, self.k, self.read.size)
-        read = np.einsum("h,whk->wk", self.read, found[:, 3:]) + self.slope * found[:, 2]
-        found = np.concatenate([found[:, :4], read[:, None]], 1)
-        return ((np.where(np.isnan(found), self.exact, found) - self.exact) * self.scale).ravel()
+        waves = on_grid(self.stack, rows, self.c, self.s, self.k, self.reading)
+        return ((np.where(np.isnan(waves), self.exact, waves) - self.exact) * self.scale).ravel()
 
 
 class ContactErrors:
@@ -156,7 +152,7 @@ class ContactErrors:
 
     def closure(self, x: np.ndarray) -> SurfaceClosure:
         """Return the closure."""
-        return close(self.c, ROWS, ROWS + 1, 1.0, self.vector(x))
+        return close(self.c, self.conditions, 1.0, self.vector(x))
 
     def residual(self, x: np.ndarray) -> np.ndarray:
         """Return what is minimised: errors, and what bounds norms, growth and roughness."""
@@ -165,9 +161,9 @@ class ContactErrors:
         if min(half.min(), node.min()) < 0.03:
             return np.full(1, 1e6)
         closure = self.closure(x)
-        found = np.concatenate([layer.residual(closure) for layer in self.layers])
+        errors = np.concatenate([layer.residual(closure) for layer in self.layers])
         excess = 5000 * max(0.0, closure.growth - GROWTH)
-        return np.r_[found.real, found.imag, 500 * low, PULL * (x - self.smooth), excess]
+        return np.r_[errors.real, errors.imag, 500 * low, PULL * (x - self.smooth), excess]
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         """Return its derivatives by x."""

@@ -66,9 +66,12 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture
 def no_remedies(monkeypatch):
-    """Seek no grid that keeps to the accuracy: most of what a check takes, for other tests."""
+    """Seek no grid that keeps to the accuracy, nor a cheaper one: most of what a check takes."""
     monkeypatch.setattr(
         "seismo.runs.prediction.assess.remedy_of", lambda discretization, expected: ""
+    )
+    monkeypatch.setattr(
+        "seismo.runs.check.planned_run.cheaper_grid", lambda discretization, expected: None
     )
 
 

@@ -206,6 +206,7 @@ def test_what_a_plane_cannot_hold_is_told(positions, receivers, said):
 
 
 @pytest.mark.parametrize(("latitude", "said"), [(46.0, False), (46.01, True)])
+@pytest.mark.usefixtures("no_remedies")
 def test_places_beside_the_plane_of_a_2d_run_are_told(latitude, said):
     """The plane runs from west to east at 46 degrees; 0.01 degrees are 1.1 km."""
     document = solver.plan("acoustic", 2, cells=40)

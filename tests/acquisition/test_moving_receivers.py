@@ -331,6 +331,7 @@ def test_figures(dropping):
     dropping.plot("model")
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_check_tells_how_receivers_move(tmp_path):
     plan = seismo.check(DROPPING)
     text = str(plan)

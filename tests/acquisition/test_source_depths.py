@@ -107,6 +107,7 @@ def test_low_ground_needs_no_word(tmp_path):
     assert not list(depths_over_ground(discretize(from_dict(low))))
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_places_on_the_earth_may_have_z():
     place = DEGREES | {"z": 4000.0}
     (source,) = discretize(
@@ -205,6 +206,7 @@ def test_a_file_in_newton_metres_is_named(tmp_path):
     assert "dyn cm" in line
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_many_sources_are_told_together():
     sources = [
         COUPLE | {"name": f"s{n}", "moment": 1e15 * (n + 1),

@@ -211,6 +211,7 @@ def test_what_a_line_leaves_open_or_contradicts(tmp_path: Path, written, keys, m
     refused(tmp_path, message, keys=keys)
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_ibm_floats_said_to_be_ieee_are_told(tmp_path: Path):
     """They are no rock, but possible: 189 to 427 m/s."""
     line(tmp_path, form=1)

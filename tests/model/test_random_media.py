@@ -133,6 +133,7 @@ def test_parts_after_it_and_fluids_stay_as_they_are():
     assert sampled["vp"][1] != 3000.0
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_check_describes_it():
     said = " ".join(str(seismo.check(SCENARIO)).split())
     assert "random of vp, vs, rho: 4." in said

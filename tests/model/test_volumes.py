@@ -214,6 +214,7 @@ def test_depths_of_files_sources_and_stations_count_from_the_ground(tmp_path, to
     assert discretization.groups[0].coordinates[0][2] == pytest.approx(ground + 2.5e3)
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_values_of_the_edge_and_of_the_parts_before(tmp_path: Path):
     cut = dataset().isel(longitude=slice(10, None), depth=slice(1, None))
     write(tmp_path, cut)

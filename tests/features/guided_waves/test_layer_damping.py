@@ -32,6 +32,7 @@ def test_the_damping_is_the_one_given(damping):
     assert (kept.min() < 1.0) == (damping > 0.0)
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_check_warns_of_little_damping():
     warned = [
         [line for line in seismo.check(document(damping)).warnings if "layer.damping" in line]

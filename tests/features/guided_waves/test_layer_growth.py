@@ -381,6 +381,7 @@ def test_no_layer_grows_in_any_medium(kind, order, points, frequency, precision,
     assert min(found[4:]) < 1.5 * min(found[1:4])
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_check_says_from_when_on_layers_are_damped() -> None:
     """And counts what they send back then, and how thick they should be."""
     boundaries = solver.faces(2, top="free_surface") | {"layer": {"points": 12}}

@@ -230,6 +230,7 @@ def test_no_layer_grows_beside_beds_in_turn(cells, order, dimensions, top):
     assert np.abs(solver.wavefield(simulation)["vx"]).max() < 1e-3 * peak
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_check_says_that_side_layers_have_means():
     document = {
         "physics": "elastic", "grid": {"extent": {"x": 300.0, "z": 300.0}, "spacing": 10.0},

@@ -309,6 +309,7 @@ def test_a_gradient_to_no_loss_at_all_is_refused():
 SHEAR_TIMES = [[0.012, 0.01]]
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_times_of_shear_alone_leave_the_bulk_modulus_without_loss():
     document = solver.plan("elastic", 2, steps=5)
     document["attenuation"] = {"relaxation": {"s": SHEAR_TIMES}}
@@ -334,6 +335,7 @@ def test_times_of_waves_that_are_not_there_are_refused(name, wave, other):
         from_dict(document)
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_the_least_quality_is_taken():
     document = solver.plan("elastic", 2, steps=5)
     document["model"] = [{"type": "uniform", "vp": 2000.0, "vs": 1000.0, "rho": 2000.0,

@@ -438,6 +438,7 @@ def test_the_model_chooses_the_equation() -> None:
     assert equation_for("acoustic", 3, ["qp", "delta"]).name == "viscoacoustic_vti"
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_p_waves_that_lose_too_little_are_named_and_lose_more() -> None:
     document = solver.plan("viscoelastic_vti", 2, steps=5)
     document["model"][0] |= {"qp": 1e4, "qs": 20.0}
@@ -449,6 +450,7 @@ def test_p_waves_that_lose_too_little_are_named_and_lose_more() -> None:
     assert discretization.extremes.others["qp"] == pytest.approx((most, most))
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_times_of_shear_alone_leave_some_strain_without_loss() -> None:
     document = solver.plan("viscoelastic_vti", 2, steps=5)
     document["attenuation"] = {"relaxation": {"s": [[0.012, 0.01]]}}
@@ -470,6 +472,7 @@ def test_times_of_shear_alone_leave_some_strain_without_loss() -> None:
     assert "the bulk modulus gains energy" in line
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_check_says_how_the_law_is_kept_and_q_by_direction() -> None:
     plan = check(solver.plan("viscoelastic_vti", 2, steps=5), backend="cpu")
     p, s = plan.attenuation.spread

@@ -412,6 +412,7 @@ def test_the_earth_is_that_at_the_z_of_points():
     assert not uneven[(bottoms < 130.0) | (tops > 170.0)].any()
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_one_rock_under_a_hill_is_checked():
     report = seismo.check(data(model=[ROCK]))
     assert "expected trace error" in str(report)
@@ -420,6 +421,7 @@ def test_one_rock_under_a_hill_is_checked():
 
 
 @pytest.mark.parametrize("scenario", [data, solid])
+@pytest.mark.usefixtures("no_remedies")
 def test_check_lists_media_by_the_z_at_which_they_occur(scenario):
     """The contact at z = 150 m, among curved rows, is told to the distance of two of them."""
     plan = seismo.check(scenario(model=[{"type": "layers", "layers": LAYERS}]))
@@ -573,6 +575,7 @@ def assert_cells_fill(panel, maps):
 
 
 @pytest.mark.parametrize("topography", [data()["topography"], None], ids=["hill", "flat"])
+@pytest.mark.usefixtures("no_remedies")
 def test_maps_of_a_2d_run_are_lines_and_boxes_go_by_depth(topography):
     """The line on the ground is the first row of the map of all; a box below it its first rows."""
     maps = [{"quantities": ["pgv", "pga"], "name": "all"},

@@ -53,6 +53,7 @@ def test_a_plain_is_no_mountain_in_km(tmp_path):
 
 
 @pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.usefixtures("no_remedies")
 def test_sea_beds_and_other_signs_are_told(tmp_path, dimensions):
     heights = mountains() if dimensions == 3 else mountains()[3]
     for sunk in (-heights, heights - 2600.0):

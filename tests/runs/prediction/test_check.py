@@ -778,6 +778,7 @@ def test_check_ends_with_the_code_of_a_run_that_would_not_start(monkeypatch):
     assert make_plan(from_dict(SCENARIO)).exit_code == 4
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_shear_in_a_fluid_and_exchanged_losses_are_told():
     """Slip in water, and P waves that lose more than S waves; not in rock, nor the usual way."""
     rock = {"type": "uniform", "vp": 2500.0, "vs": 1300.0, "rho": 2200.0}
