@@ -36,7 +36,7 @@ from seismo.backends.base import PML_COST, Group, Step
 from seismo.backends.communicator import (
     SerialCommunicator,
     join,
-    meet,
+    rank_barrier,
 )
 from seismo.backends.device_threads import spread
 from seismo.backends.select import choose_all
@@ -68,7 +68,7 @@ SHOTS, SHOT_STEPS = 256, 600  # of the survey, acoustic, order 8, 256^3
 BETWEEN = ("message", "halo")
 WAYS: dict[str, Callable[[Step], Step]] = {
     "overlapped": lambda step: step,
-    "alone": lambda step: [g for g in step if g.where not in BETWEEN or meet in g],
+    "alone": lambda step: [g for g in step if g.where not in BETWEEN or rank_barrier in g],
     "halos": lambda step: [g for g in step if g.where in BETWEEN],
     "turns": lambda step: [Group(g) for g in step],
     "host": lambda step: step,

@@ -9,8 +9,8 @@ the plain closure of power 1.
 What is minimised is the difference between exact plane waves and those of the grid
 (`seismo.runs.prediction.contacts.scattering`): what a layer on a half-space sends back of P and S
 waves from below, and how the surface moves for them, travelling and evanescent, over the band of a
-Ricker wavelet whose 2.5 f0 has eight points per shortest wavelength. vz is that which is read on the
-surface, from the rows above the contact and the prescribed slope.
+Ricker wavelet whose 2.5 f0 has eight points per shortest wavelength. vz is read on the surface from
+the rows above the contact and the prescribed slope.
 Three pairs of media and contacts a tenth of a cell above and below share one closure; it does as
 well for other pairs. The rows have the averages that runs have (`seismo.model.effective.column`).
 """

@@ -13,7 +13,7 @@ from seismo.errors import ModelError, ScenarioError
 from seismo.features.topography.height_files import read_heights
 from seismo.features.topography.section import FileTopography
 from seismo.grid.coordinates import (
-    around,
+    centred_longitudes,
     nearest_turn,
     unwrapped,
 )
@@ -207,9 +207,9 @@ def test_axes_of_longitudes():
     )
     np.testing.assert_array_equal(unwrapped(np.array([179.0, -180.0, -179.0])), [179, 180, 181])
     np.testing.assert_array_equal(unwrapped(np.array([0.0, 200.0])), [0.0, 200.0])
-    longitudes, numbers = around(np.array([0.0, 90.0, 180.0, 270.0, 360.0]), 10.0)
+    longitudes, numbers = centred_longitudes(np.array([0.0, 90.0, 180.0, 270.0, 360.0]), 10.0)
     np.testing.assert_array_equal(longitudes, [-180.0, -90.0, 0.0, 90.0, 180.0, 270.0])
     np.testing.assert_array_equal(numbers, [2, 3, 0, 1, 2, 3])
-    longitudes, numbers = around(np.array([100.0, 200.0, 300.0]), -90.0)
+    longitudes, numbers = centred_longitudes(np.array([100.0, 200.0, 300.0]), -90.0)
     np.testing.assert_array_equal(longitudes, [-260.0, -160.0, -60.0])
     np.testing.assert_array_equal(numbers, [0, 1, 2])

@@ -17,7 +17,7 @@ import seismo
 import solver
 from decomposition_cases import CUTS, HALOS, VOLUME, case
 from seismo.backends import device_threads
-from seismo.backends.communicator import SerialCommunicator, meet
+from seismo.backends.communicator import SerialCommunicator, rank_barrier
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu.launch_order import dependencies, merged
@@ -82,7 +82,8 @@ def test_one_launch_sends_all_that_a_stage_has_changed(top, surface, least, tmp_
         backend = ThreadBackend(discretization.scenario.precision)
         halos = Simulation(discretization, backend, (2, 2), ranks).halos[0]
         return ranks.allgather([
-            sum(launch is not meet for group in halo.start for launch in group) for halo in halos
+            sum(launch is not rank_barrier for group in halo.start for launch in group)
+            for halo in halos
         ])  # fmt: skip
 
     velocity, stress, row = zip(*DeviceThreads(4).run(packing), strict=True)

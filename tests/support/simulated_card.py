@@ -136,7 +136,7 @@ class HostCluster:
     def begin(self) -> None:
         pass
 
-    meet = begin
+    synchronize = begin
 
     def phase(self, work: Callable) -> None:
         zero = self._shot.constant(0)
@@ -420,7 +420,7 @@ class SimulatedCard:
     def annotated(self, name: str):
         return nullcontext()
 
-    def attend(self) -> None:
+    def use_in_thread(self) -> None:
         pass
 
     def wait(self) -> None:

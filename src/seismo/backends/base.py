@@ -214,7 +214,7 @@ class KernelFields:
 Launch = Callable[[], None]
 
 
-class Found(NamedTuple):
+class LargestMagnitude(NamedTuple):
     """The largest magnitude of a field, infinite for NaN, and a place of it in the array."""
 
     size: float
@@ -233,7 +233,9 @@ class Copy(NamedTuple):
     hold: Callable[[], None]
 
 
-Search = Callable[[], Callable[[], Found]]  # starts; returns the function that waits for the result
+Search = Callable[
+    [], Callable[[], LargestMagnitude]
+]  # starts; returns the function that waits for the result
 
 
 class Group(list[Launch]):
@@ -349,7 +351,7 @@ class Backend(Protocol):
         """Make a function (first step, count) that takes steps; step n runs steps[n % len].
 
         With those of `others` (backend, steps), ranks of this process, in step: launches before a
-        `seismo.backends.communicator.meet` of any rank precede all launches after it.
+        `seismo.backends.communicator.rank_barrier` of any rank precede all launches after it.
         """
 
     def exchange(
@@ -390,7 +392,7 @@ class Backend(Protocol):
     def wait(self) -> None:
         """Return when all that was launched is done."""
 
-    def attend(self) -> None:
+    def use_in_thread(self) -> None:
         """Let the thread that calls it work with arrays here too."""
 
     def largest(self, field: Any, plane: int) -> Search:

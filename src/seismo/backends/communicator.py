@@ -38,7 +38,7 @@ T = TypeVar("T")
 Buffers = dict[int, Any]  # by rank, where the backend has its arrays
 
 
-def meet() -> None:
+def rank_barrier() -> None:
     """Stand in a step where all ranks of a process have come, before any of them goes on."""
 
 
@@ -142,7 +142,7 @@ class SerialCommunicator:
 
     def exchange(self, out: Buffers, into: Buffers) -> tuple[Callable[[], None], ...]:
         """Bind a repeated exchange of arrays of this machine; return (start, finish)."""
-        return meet, meet
+        return rank_barrier, rank_barrier
 
     def program(self, backend: Backend, steps: tuple) -> Callable[[int, int], None]:
         """Let a backend make the function that takes steps; see `Backend.program`."""

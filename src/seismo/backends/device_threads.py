@@ -18,7 +18,7 @@ from seismo.backends.base import Backend
 from seismo.backends.communicator import (
     Link,
     SerialCommunicator,
-    meet,
+    rank_barrier,
 )
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ class DeviceThreads:
             raise causes[0]
         return root_results[0]
 
-    def meet(self) -> None:
+    def synchronize(self) -> None:
         """Return when all ranks are here."""
         # A reusable barrier: the n-th arrival waits for the next multiple of the number of threads.
         with self.changed:
@@ -113,9 +113,9 @@ class ThreadCommunicator(SerialCommunicator):
         """See `SerialCommunicator.allgather`."""
         # Two barriers: after all have written, and after all have read.
         self._threads.gathered[self.number] = value
-        self._threads.meet()
+        self._threads.synchronize()
         gathered = list(self._threads.gathered)
-        self._threads.meet()
+        self._threads.synchronize()
         return gathered
 
     def gather(self, value: Any) -> list[Any] | None:
@@ -155,7 +155,7 @@ class ThreadCommunicator(SerialCommunicator):
 
     def wait(self) -> None:
         """See `SerialCommunicator.wait`."""
-        self._threads.meet()
+        self._threads.synchronize()
 
     def link(self, backend: Backend, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
         """Write to the others' buffers where that can be; see `SerialCommunicator.link`."""
@@ -170,7 +170,7 @@ class ThreadCommunicator(SerialCommunicator):
             if not backend.reaches(other):
                 outboxes[r] = backend.zeros(size)[:size]
                 staged += backend.staged_copy(outboxes[r], other, boxes[self.number])
-        return Link(outboxes, inboxes, (meet,), (*staged, meet))
+        return Link(outboxes, inboxes, (rank_barrier,), (*staged, rank_barrier))
 
     def program(self, backend: Backend, steps: tuple) -> Callable[[int, int], None]:
         """Let the first rank's backend take the steps of all; see `SerialCommunicator.program`."""

@@ -22,10 +22,10 @@ from seismo.backends.base import (
     SPAN_COLUMNS,
     Communicator,
     Copy,
-    Found,
     Group,
     KernelConstants,
     KernelFields,
+    LargestMagnitude,
     Launch,
     Rows,
     Search,
@@ -140,8 +140,8 @@ class HostBackend:
     def wait(self) -> None:
         """Return at once."""
 
-    def attend(self) -> None:
-        """Any thread may; see `Backend.attend`."""
+    def use_in_thread(self) -> None:
+        """Any thread may; see `Backend.use_in_thread`."""
 
     def largest(self, field: np.ndarray, plane: int) -> Search:
         """Look at every fourth plane of a large field; see `Backend.largest`."""
@@ -150,7 +150,7 @@ class HostBackend:
         step = max(1, min(4, len(planes) // 16))
         sampled = planes[::step]
 
-        def start() -> Callable[[], Found]:
+        def start() -> Callable[[], LargestMagnitude]:
             with np.errstate(invalid="ignore"):
                 # NaN survives these reductions, which copy nothing, and comes before all else.
                 row = int(np.maximum(sampled.max(axis=1), -sampled.min(axis=1)).argmax())
@@ -158,7 +158,9 @@ class HostBackend:
             line = np.abs(sampled[row])
             column = int(line.argmax())
             size = float(line[column])
-            largest = Found(size if math.isfinite(size) else math.inf, row * step * plane + column)
+            largest = LargestMagnitude(
+                size if math.isfinite(size) else math.inf, row * step * plane + column
+            )
             return lambda: largest
 
         return start

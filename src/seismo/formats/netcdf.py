@@ -30,7 +30,7 @@ from seismo.formats.reading.arrays import (
     open_hdf5,
     refuse_what_does_not_fit,
 )
-from seismo.grid.coordinates import around, unwrapped
+from seismo.grid.coordinates import centred_longitudes, unwrapped
 from seismo.model.samples import fill_columns, in_si
 from seismo.model.volume import (
     Placement,
@@ -63,11 +63,11 @@ class NetcdfAxis(NamedTuple):
     ticks: np.ndarray
     order: np.ndarray
 
-    def around(self, low: float, high: float) -> NetcdfAxis:
+    def centred(self, low: float, high: float) -> NetcdfAxis:
         """Return longitudes as they rise about the middle of two."""
         if self.kind != "longitude":
             return self
-        ticks, numbers = around(self.ticks, 0.5 * (low + high))
+        ticks, numbers = centred_longitudes(self.ticks, 0.5 * (low + high))
         return self._replace(ticks=ticks, order=self.order[numbers])
 
 
@@ -87,7 +87,7 @@ def read_netcdf(request: VolumeRequest) -> Volume:
         _refuse_other_axes(arrays, name, path)
         placement = _placement(axes, section, request.region, path, request.projection)
         limits = _limits(axes, placement, request.region)
-        axes = [axis.around(*ends) for axis, ends in zip(axes, limits, strict=True)]
+        axes = [axis.centred(*ends) for axis, ends in zip(axes, limits, strict=True)]
         kept = [_needed(axis, *ends) for axis, ends in zip(axes, limits, strict=True)]
         refuse_what_does_not_fit(path, 8 * len(arrays) * int(np.prod([len(k) for k in kept])))
         samples = {

@@ -21,7 +21,7 @@ from seismo.errors import ModelError
 from seismo.formats.netcdf import open_netcdf
 from seismo.formats.reading import no_file, read_lines
 from seismo.formats.reading.arrays import brief, listing, refuse_what_does_not_fit
-from seismo.grid.coordinates import around, unwrapped
+from seismo.grid.coordinates import centred_longitudes, unwrapped
 from seismo.model.gridded import interpolate
 from seismo.model.samples import in_si
 from seismo.model.volume import (
@@ -155,7 +155,7 @@ def _grid(
         latitudes, longitudes = (np.asarray(plane[d].values, float) for d in plane.dims)
         longitudes = unwrapped(longitudes)
         order = [np.argsort(latitudes), np.argsort(longitudes)]
-        longitudes, numbers = around(longitudes[order[1]], 0.5 * sum(limits[1]))
+        longitudes, numbers = centred_longitudes(longitudes[order[1]], 0.5 * sum(limits[1]))
         ticks = [latitudes[order[0]], longitudes]
         order[1] = order[1][numbers]
         ends = [(float(t[0]), float(t[-1])) for t in ticks]

@@ -109,7 +109,7 @@ def unwrapped(longitudes: np.ndarray) -> np.ndarray:
     return longitudes - TURN * np.append(0.0, np.cumsum(np.round(steps / TURN)))
 
 
-def around(longitudes: np.ndarray, meridian: float) -> tuple[np.ndarray, np.ndarray]:
+def centred_longitudes(longitudes: np.ndarray, meridian: float) -> tuple[np.ndarray, np.ndarray]:
     """Return rising longitudes about a meridian, and their numbers among the given longitudes.
 
     An axis that goes around the earth is cut opposite of the meridian, and continues by one

@@ -209,7 +209,7 @@ def assemble(barrier, parties):
 
 
 @njit(nogil=True)
-def meet(barrier, parties):
+def wait_for_all(barrier, parties):
     """Wait for all threads to be here."""
     arrived = barrier + 8 * LINE * ARRIVED
     generation = barrier + 8 * LINE * GENERATION

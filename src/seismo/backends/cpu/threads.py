@@ -32,7 +32,7 @@ from seismo.backends.cpu.barrier import (
     assemble,
     claim,
     disclaim,
-    meet,
+    wait_for_all,
 )
 from seismo.backends.cpu.c_functions import address_of, argument_reader, argument_words, typed
 from seismo.backends.machine import has_lost_threads
@@ -152,7 +152,7 @@ def _run_beside_others(calls, units, starts, task_list, first, count, barrier):
             # Phases of the first list alone need no barrier between them.
             alone = bounds[1] == bounds[parties]
             if not (alone and was_alone):
-                meet(barrier, parties)
+                wait_for_all(barrier, parties)
             was_alone = alone
             # Claims are counted by turns: claims of the previous phase are cleared in this phase.
             if not alone:

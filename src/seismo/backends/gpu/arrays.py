@@ -22,7 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seismo.backends.base import SHORT, Copy, Found, Group, KernelConstants, Search, computed_in
+from seismo.backends.base import (
+    SHORT,
+    Copy,
+    Group,
+    KernelConstants,
+    LargestMagnitude,
+    Search,
+    computed_in,
+)
 from seismo.backends.gpu.sweeps.layouts import FLOAT16, Shapes, shapes_of
 
 if TYPE_CHECKING:
@@ -68,9 +76,9 @@ class GpuArrays:
         """Return when all that was launched is done."""
         self.card.wait()
 
-    def attend(self) -> None:
-        """See `Backend.attend`."""
-        self.card.attend()
+    def use_in_thread(self) -> None:
+        """See `Backend.use_in_thread`."""
+        self.card.use_in_thread()
 
     def alone(self, group: Group) -> Callable[[int], None]:
         """Launch a group without a graph; see `Backend.alone`."""
@@ -254,7 +262,7 @@ def bind_largest(
         stage(LargestKernel(threads), blocks, largest_keys, result),
     )
 
-    def start(keep_alive: Any = field) -> Callable[[], Found]:
+    def start(keep_alive: Any = field) -> Callable[[], LargestMagnitude]:
         for launch in stages:
             launch()
         key = card.fetch_later(result)
@@ -263,11 +271,11 @@ def bind_largest(
     return start
 
 
-def _decoded(key: int, precision: str, shift: int) -> Found:
+def _decoded(key: int, precision: str, shift: int) -> LargestMagnitude:
     """Take a key apart; of a double there are 32 bits, 20 of them behind the point."""
     # Shift the upper half back into the number's leading bits.
     # Of narrower numbers they are the first bits, of wider ones these are.
     item = np.dtype(precision).itemsize
     leading = (key >> _HALF << _HALF >> 64 - 8 * item).to_bytes(item, "little")
     size = float(np.frombuffer(leading, np.dtype(precision).newbyteorder("<"))[0])
-    return Found(size if math.isfinite(size) else math.inf, (key & 0xFFFFFFFF) << shift)
+    return LargestMagnitude(size if math.isfinite(size) else math.inf, (key & 0xFFFFFFFF) << shift)

@@ -150,7 +150,7 @@ class Card(Tools):
         copied = self._copies.record(cupy.cuda.Event(block=True, disable_timing=True))
 
         def wait(keep_alive: Any = array) -> None:
-            self.attend()
+            self.use_in_thread()
             copied.synchronize()
 
         return Copy(wait, lambda: cupy.cuda.get_current_stream().wait_event(copied))
@@ -333,7 +333,7 @@ class Card(Tools):
         finally:
             cupy.cuda.nvtx.RangePop()
 
-    def attend(self) -> None:
+    def use_in_thread(self) -> None:
         """Let the thread that calls it use this card: each thread has its own current card."""
         self.device.use()
 

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from seismo.backends.base import Group, KernelConstants, KernelFields, Step, Variant
-from seismo.backends.communicator import meet
+from seismo.backends.communicator import rank_barrier
 from seismo.backends.gpu.code_cache import CompileRequest, KernelCode
 from seismo.equations.framework.formula import Formula
 
@@ -128,10 +128,10 @@ def merged(members: Sequence[Step]) -> Step:
 
 
 def _between_barriers(step: Step) -> list[Step]:
-    # Cut at every `meet`: no launch crosses a barrier of all ranks.
+    # Cut at every `rank_barrier`: no launch crosses a barrier of all ranks.
     phases: list[Step] = [[]]
     for group in step:
-        if meet in group:
+        if rank_barrier in group:
             phases.append([])
         else:
             phases[-1].append(group)

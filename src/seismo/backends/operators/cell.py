@@ -141,14 +141,14 @@ class CurvedRows:
         # Px or Px', to half points or back to nodes.
         half = self._staggered[field]
         up = int(axis not in half)
-        around = self._neighbours(field, axis, self._i)
+        neighbours = self._neighbours(field, axis, self._i)
         # A gradient: slopes where the field stands, before it is interpolated.
         if not self._diverges(field):
-            slopes = self._around(f"ground_{axis}_{_across(half)}", axis)
-            return midpoint_sum(_Products(slopes, around), self._weights, up)
+            slopes = self._plane_neighbours(f"ground_{axis}_{_across(half)}", axis)
+            return midpoint_sum(_Products(slopes, neighbours), self._weights, up)
         # A divergence: the slope where H stands, after that.
         slope = self.plane(f"ground_{axis}_{_across(half_of_derivative(half, axis))}")
-        return slope * midpoint_sum(around, self._weights, up)
+        return slope * midpoint_sum(neighbours, self._weights, up)
 
     @property
     def _first(self) -> tuple[Any, int]:
@@ -164,11 +164,13 @@ class CurvedRows:
 
     def _heights(self, half: str, axis: str) -> _Heights:
         """Return g around the lane along an axis."""
-        return _Heights(self._around(f"ground_{_across(half)}", axis), self._row(half)[-2])
+        return _Heights(
+            self._plane_neighbours(f"ground_{_across(half)}", axis), self._row(half)[-2]
+        )
 
     def plane(self, name: str) -> Any:
         """Return the number of a plane in the lane's columns."""
-        return self._around(name, "x").at(0)
+        return self._plane_neighbours(name, "x").at(0)
 
     def between(self, axis: str, name: str, slope: str) -> Any:
         """Return Px [slope v] of a field in the row of the surface, above the lane's columns."""
@@ -177,7 +179,9 @@ class CurvedRows:
     def through(self, axis: str, name: str, slope: str, plane: str) -> Any:
         """Return Px' [plane Px [slope v]] of a field in the row of the surface."""
         # Px to the half points about the node, times the plane, and Px' back.
-        weighted_ones = _Products(self._around(plane, axis), self._between(axis, name, slope))
+        weighted_ones = _Products(
+            self._plane_neighbours(plane, axis), self._between(axis, name, slope)
+        )
         return midpoint_sum(weighted_ones, self._weights, 0)
 
     def above(self, axis: str, name: str, weights: Sequence) -> Any:
@@ -195,9 +199,9 @@ class CurvedRows:
     def _between(self, axis: str, name: str, slope: str) -> _Between:
         # f_x v of the surface's row.
         field = self._neighbours(name, axis, self._i - self._s.depth)
-        return _Between(_Products(self._around(slope, axis), field), self._weights)
+        return _Between(_Products(self._plane_neighbours(slope, axis), field), self._weights)
 
-    def _around(self, name: str, axis: str) -> Neighbours:
+    def _plane_neighbours(self, name: str, axis: str) -> Neighbours:
         """Return a plane around the lane's columns along an axis."""
         # A plane has a number for each column of points, whatever the row.
         return self._neighbours(name, axis, self._i - self._s.ground)

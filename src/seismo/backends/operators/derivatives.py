@@ -245,7 +245,7 @@ def _along_x(
     """Return the same along x: the flux to come of the lanes around, each with its own profile."""
     lanes = neighbours.lanes
     # Lanes to the left and right that the staggered difference of the flux reaches.
-    around = -(-half // lanes.width)
+    reach = -(-half // lanes.width)
     width = lanes.width
 
     # Recursion of the flux at half points (columns 3 and 4 of the profile: b and a).
@@ -258,11 +258,11 @@ def _along_x(
         return b * lanes.read(s.flux, memory_index + n * width) + gain * ahead
 
     # D psi: staggered difference of the new fluxes, half a cell down to the nodes.
-    fluxes = [flux(n) for n in range(-around, around + 1)]
+    fluxes = [flux(n) for n in range(-reach, reach + 1)]
     pairs = (lanes.among(fluxes, m) - lanes.among(fluxes, -1 - m) for m in range(half))
     # d = D2 f + D psi, before the outer recursion.
     d = centred_sum(neighbours, s.second[0])
-    return fluxes[around], d + weighted(s.first[0], pairs)
+    return fluxes[reach], d + weighted(s.first[0], pairs)
 
 
 def flux_to_come(neighbours: Neighbours, order: int, s: KernelContext, slot: int) -> Any:

@@ -229,9 +229,9 @@ def _extended(misfit: _Misfit, unknowns: np.ndarray) -> list[np.ndarray]:
     rates, *weights = unknowns[:, np.argsort(unknowns[0])]
     low, high = np.log(misfit.rates[[0, -1]])
     # In the middle of each gap of ln w_l, and outside the first and the last.
-    around = [min(low, rates[0]) - 1.0, *rates, max(high, rates[-1]) + 1.0]
+    rates_and_ends = [min(low, rates[0]) - 1.0, *rates, max(high, rates[-1]) + 1.0]
     small = [np.log(_SMALL * np.exp(weight).sum()) for weight in weights]
-    further = (np.reshape([(a + b) / 2, *small], (3, 1)) for a, b in pairwise(around))
+    further = (np.reshape([(a + b) / 2, *small], (3, 1)) for a, b in pairwise(rates_and_ends))
     return [misfit.allowed(np.hstack([unknowns, mechanism])) for mechanism in further]
 
 

@@ -288,10 +288,10 @@ class SlipTerms:
         # vs of all nodes that the differences of f_i read.
         reach = self._neighbourhood.terms + 1
         span = [np.arange(-reach, reach + 1) if a in grid.axes else np.zeros(1) for a in AXES]
-        around = np.stack([a.ravel() for a in np.meshgrid(*span, indexing="ij")])
+        offsets = np.stack([a.ravel() for a in np.meshgrid(*span, indexing="ij")])
         wet = np.ones(len(nodes), bool)
         for n, node in enumerate(nodes):
-            x, y, z = (grid.coordinate(a, node[k] + around[k]) for k, a in enumerate(AXES))
+            x, y, z = (grid.coordinate(a, node[k] + offsets[k]) for k, a in enumerate(AXES))
             vs = self._neighbourhood.earth.sample(z, y if grid.dimensions == 3 else None, x)["vs"]
             wet[n] = not vs.any()
         return wet

@@ -317,7 +317,7 @@ def memory(
     pieces = fault_pieces(discretization, subdomain)
     windows = sum(piece.nbytes(item) for piece in pieces)
     host = windows + sum(piece.host_bytes for piece in pieces)
-    points = [source for piece in pieces for source in piece.subfaults.lone]
+    points = [source for piece in pieces for source in piece.subfaults.point_sources]
     return FeatureMemory(sources=windows, host=host, points=points)
 
 
@@ -360,7 +360,7 @@ class FaultInjection(AddedLaunches):
 
     def point_sources(self, shot: Shot) -> Sequence[PointSource]:
         """Return the subfaults at faces, which act as point sources."""
-        return self._pieces.subfaults.lone if shot.faults else ()
+        return self._pieces.subfaults.point_sources if shot.faults else ()
 
     def acts_for(self, shots: Sequence[Shot]) -> bool:
         """Whether any of the shots has faults."""

@@ -211,7 +211,7 @@ class Subfaults:
         return self.depths.targets
 
     @property
-    def lone(self) -> list[PointSource]:
+    def point_sources(self) -> list[PointSource]:
         """The others, which act as points."""
         others = np.setdiff1d(np.arange(len(self.fault)), self.spread)
         return [self.fault.point(n) for n in others.tolist()]

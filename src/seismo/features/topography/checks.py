@@ -236,7 +236,7 @@ def _unlike_stations(discretization: Discretization) -> WarningLines:
     for group in discretization.groups:
         if group.elevations_m is None or group.motion is not None:
             continue
-        low, high = _around(ground, heights, group.coordinates)
+        low, high = _height_range(ground, heights, group.coordinates)
         nearest = np.clip(group.elevations_m, low, high)
         distances = np.nan_to_num(np.abs(group.elevations_m - nearest))
         many = int((distances > MOST_APART).sum())
@@ -251,7 +251,7 @@ def _unlike_stations(discretization: Discretization) -> WarningLines:
             )
 
 
-def _around(
+def _height_range(
     ground: Ground, heights: np.ndarray, positions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the largest of heights at the nodes around positions (n, 3) m."""

@@ -31,7 +31,7 @@ from seismo.formats.reading.arrays import (
     read_npy,
     refuse_what_does_not_fit,
 )
-from seismo.grid.coordinates import around, nearest_turn
+from seismo.grid.coordinates import centred_longitudes, nearest_turn
 from seismo.model.files import one_line_for_malformed, refuse_no_file
 from seismo.model.volume import Placement, on_the_earth
 from seismo.scenario.gridded_parts import GriddedFile
@@ -95,7 +95,7 @@ class Heights:
         samples = self.samples
         if self.placement.projection is not None and not self.placement.crs:
             names = ("latitude", "longitude")
-            columns, numbers = around(columns, 0.5 * (low + high))
+            columns, numbers = centred_longitudes(columns, 0.5 * (low + high))
             samples = samples[:, numbers]
         kept = (
             self._kept(names[0], self.rows, (low_row, high_row)),

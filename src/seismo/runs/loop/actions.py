@@ -118,7 +118,7 @@ class Prefetcher:
         """Prepare nothing yet: the first batch was loaded when the simulation was built."""
         self._simulation = simulation
         self._batches = batches
-        self._pool = ThreadPoolExecutor(1, "seismo-prepare", simulation.backend.attend)
+        self._pool = ThreadPoolExecutor(1, "seismo-prepare", simulation.backend.use_in_thread)
         self._prepared: dict[int, Future[Prepared]] = {}
 
     def __enter__(self) -> Prefetcher:

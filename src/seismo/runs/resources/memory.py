@@ -268,8 +268,8 @@ def _averaged(discretization: Discretization, coefficients: int) -> int:
     """Return the bytes of the float64 averages at all nodes, and of so many made of them."""
     physics = discretization.physics
     # Weakened couplings depend on nodes around the grid.
-    around = physics.weakened_by if physics.weakened and not discretization.extremes.uniform else 0
-    nodes = math.prod(n + 2 * around * (n > 1) for n in discretization.grid.points)
+    margin = physics.weakened_by if physics.weakened and not discretization.extremes.uniform else 0
+    nodes = math.prod(n + 2 * margin * (n > 1) for n in discretization.grid.points)
     return 8 * (len(physics.medium) * nodes + coefficients * discretization.grid.size)
 
 

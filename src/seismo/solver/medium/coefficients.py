@@ -73,16 +73,16 @@ def _weakened(
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return the averages at nodes (z, y, x), and their remainder (`Physics.weakened`)."""
     assert discretization.physics.weakened is not None
-    around = {axis: _around(discretization, axis, index) for axis, index in nodes.items()}
-    index = {axis: _images(discretization, axis, np.array(wide)) for axis, wide in around.items()}
+    ranges = {axis: _averaged_range(discretization, axis, index) for axis, index in nodes.items()}
+    index = {axis: _images(discretization, axis, np.array(wide)) for axis, wide in ranges.items()}
     medium = averages_at(discretization, index)
     weakened = discretization.physics.weakened(
-        medium, {axis: _midpoints(discretization, axis, wide) for axis, wide in around.items()}
+        medium, {axis: _midpoints(discretization, axis, wide) for axis, wide in ranges.items()}
     )
     # Without the margin averaged around the nodes.
     inner = [slice(None)] * 3
     for axis, index_range in nodes.items():
-        start = index_range.start - around[axis].start
+        start = index_range.start - ranges[axis].start
         inner["zyx".index(axis)] = slice(start, start + len(index_range))
     before, after = (
         {name: array[tuple(inner)] for name, array in averages.items()}
@@ -139,7 +139,7 @@ def averages_at(
     return {name: as_volume(average) for name, average in medium.items()}
 
 
-def _around(discretization: Discretization, axis: str, nodes: range) -> range:
+def _averaged_range(discretization: Discretization, axis: str, nodes: range) -> range:
     """Return the nodes that factors at given nodes depend on."""
     if discretization.earth.layered and axis != "z":
         return nodes

@@ -147,10 +147,10 @@ class _Front:
         faults = [fault.positions for shot in discretization.shots for fault in shot.faults]
         positions = np.concatenate([np.reshape(points, (-1, 3)), *faults])
         # Along a periodic axis waves come back from the other side.
-        around = {face.axis for face in discretization.image_faces if face.kind == "periodic"}
+        periodic = {face.axis for face in discretization.image_faces if face.kind == "periodic"}
         self._sources = {
             a: self._grid.index(a, positions[:, AXES.index(a)])
-            for a in self._grid.axes if a not in around and len(positions)
+            for a in self._grid.axes if a not in periodic and len(positions)
         }  # fmt: skip
 
     def box(self, steps: int) -> Box:

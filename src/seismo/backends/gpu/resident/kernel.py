@@ -244,7 +244,7 @@ class _ClusterLoop:
             copies.store(member, last)
 
         cluster.phase(finish)
-        cluster.meet()
+        cluster.synchronize()
 
     def _step(self, n: IRValue, _: list[IRValue]) -> list[IRValue]:
         """Take step n."""

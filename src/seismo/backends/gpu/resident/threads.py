@@ -272,9 +272,9 @@ class Cluster(BlockThreads):
             for by in (-1, 1):
                 for turn in (0, 1):
                     self._expect(by, zero + turn, turn)
-        self.meet()
+        self.synchronize()
 
-    def meet(self) -> None:
+    def synchronize(self) -> None:
         """Wait for all threads of the cluster."""
         self._assemble("barrier.cluster.arrive.release.aligned;", convergent=True)
         self._assemble("barrier.cluster.wait.acquire.aligned;", convergent=True)

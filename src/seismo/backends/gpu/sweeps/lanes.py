@@ -47,12 +47,12 @@ class Column:
     Attributes:
         address: of the field.
         lanes: the lanes; a single lane, where the field is not differentiated along z.
-        around: the lanes around the point's own in its plane, in shared memory (`march_tile`).
+        shared: the lanes around the point's own in its plane, in shared memory (`march_tile`).
     """
 
     address: IRValue
     lanes: Sequence[IRValue]
-    around: Any = None
+    shared: Any = None
 
     def __getitem__(self, n: int) -> IRValue:
         """Return the lane n planes further."""
@@ -68,10 +68,10 @@ def _address(source: IRValue | Column) -> IRValue:
     return source.address if isinstance(source, Column) else source
 
 
-def _around(source: IRValue | Column, index: IRValue) -> Any:
+def _shared_lanes(source: IRValue | Column, index: IRValue) -> Any:
     """Return the lanes in shared memory around the lane of an index, None where there are none."""
-    around = source.around if isinstance(source, Column) else None
-    return around if around is not None and around.index is index else None
+    shared = source.shared if isinstance(source, Column) else None
+    return shared if shared is not None and shared.index is index else None
 
 
 class CudaLanes:
@@ -214,8 +214,8 @@ class CudaLanes:
     def _aligned(self, source: IRValue | Column, index: IRValue, n: int) -> IRValue:
         if isinstance(source, Column) and n == 0:
             return source[0]
-        if (around := _around(source, index)) is not None:
-            return around.lane(n, 0)
+        if (shared := _shared_lanes(source, index)) is not None:
+            return shared.lane(n, 0)
         return self.read(source, index + n * self.width)
 
     def beside(self, source: IRValue | Column, index: IRValue, n: int) -> IRValue:
@@ -236,8 +236,8 @@ class CudaLanes:
 
     def row(self, source: IRValue | Column, index: IRValue, n: int, stride: int) -> IRValue:
         """Read a lane n rows further along y."""
-        if (around := _around(source, index)) is not None:
-            return around.lane(0, n)
+        if (shared := _shared_lanes(source, index)) is not None:
+            return shared.lane(0, n)
         return self.read(source, index + n * stride)
 
     def level(self, source: IRValue | Column, index: IRValue, n: int, stride: int) -> IRValue:

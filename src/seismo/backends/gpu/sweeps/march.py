@@ -180,19 +180,19 @@ class Sweep:
         self,
         columns: Sequence[Sequence[IRValue]],
         spot_lanes: Sequence[IRValue] = (),
-        around: Any = None,
+        shared: Any = None,
     ) -> list:
         """Return the formula's operands: arrays, with a column where differentiated along z.
 
         Args:
             columns: lanes around the point along z, of each field that is differentiated there.
             spot_lanes: lanes that were read early (`spot_lanes`).
-            around: the lanes around the point in shared memory (`march_tile`).
+            shared: the lanes around the point in shared memory (`march_tile`).
         """
         # The formula reads these fields from registers (`Column`), all others from memory.
         operands: list[IRValue | Column] = list(self.arrays)
         for n, lanes in zip(self.constants.columns, columns, strict=True):
-            operands[n] = Column(self.arrays[n], lanes, around)
+            operands[n] = Column(self.arrays[n], lanes, shared)
         if spot_lanes:
             for n, lane in zip(self._spot_arrays, spot_lanes, strict=True):
                 operands[n] = Column(self.arrays[n], [lane])

@@ -140,7 +140,7 @@ def tiled(update: Callable, shape: BlockShape) -> March:
 
         def next_turn(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
             i, *lanes = carried
-            around = tile.turn(z, last, i)
+            shared = tile.turn(z, last, i)
             # The next plane's operands are read now; behind the last plane the last again.
             following = choose(z + 1 < last, i + sweep.plane, i)
             early = [*sweep.next_lanes(following, half), *sweep.spot_lanes(following)]
@@ -150,7 +150,7 @@ def tiled(update: Callable, shape: BlockShape) -> March:
             column = lanes[: count + 1]
             spot_lanes = lanes[count + 1 :]
             with only_points(sweep):
-                update(i, sweep.context(z), *sweep.operands([column], spot_lanes, around))
+                update(i, sweep.context(z), *sweep.operands([column], spot_lanes, shared))
             return [i + sweep.plane, *column[1:], *early]
 
         repeat(first, last, [start, *queue, *early], next_turn)
@@ -193,7 +193,7 @@ def across(update: Callable, flux: Callable, shape: BlockShape) -> March:
         def next_turn(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
             # Main march: the flux half a stencil ahead enters, then the plane is updated.
             i, *registers = carried
-            around = tile.turn(z, last, i) if tile else None
+            shared = tile.turn(z, last, i) if tile else None
             if shape.ahead:
                 with when(z + shape.ahead < last):
                     _ask_row(sweep, i + shape.ahead * sweep.plane, z + shape.ahead)
@@ -201,7 +201,7 @@ def across(update: Callable, flux: Callable, shape: BlockShape) -> March:
                         _ask_registers(sweep, i + shape.ahead * sweep.plane, z + shape.ahead)
             column, fluxes = forward(i, z + (half - 1), registers)
             with only_points(sweep):
-                update(i, sweep.context(z, fluxes), *sweep.operands([column.lanes], (), around))
+                update(i, sweep.context(z, fluxes), *sweep.operands([column.lanes], (), shared))
             return [i + sweep.plane, *column.lanes[1:], *fluxes]
 
         # Start reach planes before the first: 2 half - 1 steps fill the queue of fluxes.
