@@ -10,9 +10,8 @@ is about
     receivers:              0.004 (r - 1) (10 / p)^2 exp(-1.5 d)
     receivers of strains:   0.012 (r - 1) (10 / p)^2 exp(-0.9 d)
 
-(divergence, rotation, strain, stress and pressure of solids) within a factor of 2 to 3 of what was
-found (order 8, p = 6 to 20; r = 6 and 9.7, fluids and solids, d from 0 to 3, under a free surface,
-too; less on the softer side, and of shear moments; strains at p = 10, r = 1.7 to 9.7). Of
+(divergence, rotation, strain, stress and pressure of solids) within a factor of 2 to 3, of fluids
+and of solids, under a free surface, too; less on the softer side, and of shear moments. Of
 explosions on the softer side 1 - 1 / r stands for r - 1, since the rock beyond strains 1 / r as
 much. Where the earth varies sideways a moment is spread over both media and strains them by unlike
 amounts, and a force or a receiver meets a motion whose slope jumps, at any order and sampling::
@@ -21,15 +20,14 @@ amounts, and a force or a receiver meets a motion whose slope jumps, at any orde
     forces and receivers:   0.02 (r - 1) exp(-4 d)
     receivers of strains:   0.3 (r - 1) exp(-1.7 d)
 
-(r = 1.8, 2.8 and 9.7; strains r = 1.7 to 16). On the softer side of moments and strains, where what
-lies beyond strains 1 / r as much, and on both sides of stresses, which are continuous across a
-contact and of which those along it have as large a part in the stiffer rock, it is::
+On the softer side of moments and strains, where the rock beyond strains 1 / r as much, and on both
+sides of stresses, which are continuous across a contact and of which those along it have as large a
+part in the stiffer rock, it is::
 
     0.5 (1 - 1 / r) exp(-1.7 d)
 
-(round bodies of r = 4.3 and 11, softer and stiffer than what is around). Of motion on the softer
-side only that of sources is told: read, it errs by no more than a few times what contacts make of
-it anyway. Explosions feel the modulus of P waves alone. Waves of
+Of motion on the softer side only that of sources is told: read, it errs by no more than a few times
+the error that contacts make in it anyway. Explosions feel the modulus of P waves alone. Waves of
 constant density act and are read alike on both sides, but for moments where the earth varies
 sideways.
 
@@ -37,8 +35,8 @@ On ground that is not flat motion is read by its slope and its next three rows, 
 whatever lies among them: 0.008 (r - 1) (10 / p)^2 where a contact does.
 
 Motion in a soft layer of one cell under a free surface is read by its own rule
-(`seismo.solver.interpolation.traction_free_slopes`), to 0.015 (10 / p)^2 whatever the rock beneath
-(r = 3 to 59, p = 6 and 10). Contacts of fluid and solid have differences of their own.
+(`seismo.solver.interpolation.traction_free_slopes`), to 0.015 (10 / p)^2 whatever the rock beneath.
+Contacts of fluid and solid have differences of their own.
 """
 
 from __future__ import annotations

@@ -2,13 +2,11 @@
 
 Contacts that dip or bend have averages over boxes, which are right to first order only; where fluid
 meets solid, a staircase of cells. The error of a wave across a contact follows from the contrast of
-neighbouring nodes, and from the points in the wavelength of the slower medium: at dips of 5 to 85
-degrees and 5 to 14 points in the shortest wavelength the laws are met within a factor of three (at
-45 degrees the lattice is as fine again, and fluid on solid errs by up to ten times less).
+neighbouring nodes, and from the points in the wavelength of the slower medium: the laws are met
+within a factor of three (at 45 degrees the lattice is as fine again, and fluid on solid errs less).
 
-Averages are exact to second order where a contact lies along the grid: planes err by 0.2 to 0.35
-of the law there, blocks with their corners by 0.35 to 0.7. Contacts of solids that dip by d err by
-sqrt(sin 2d) of it besides.
+Averages are exact to second order where a contact lies along the grid, which errs by a share of the
+law (`_ALONG_GRID`). Contacts of solids that dip by d err by sqrt(sin 2d) of it besides.
 
 The error of a trace is the scattering of parts of contacts to its receiver, over the direct wave.
 Parts no larger than a wavelength / (2 pi) scatter coherently, others are unrelated, so that an
@@ -26,10 +24,8 @@ about another axis. With the constants C of both rocks, each in its own c33, tha
 
     e = factor |C - C'| / |C| (10 / p)^2,    |C|^2 the sum of squares of all c_ijkl
 
-at p points in the wavelength: the law was measured with ratios of velocities of 1 to 3 and tilts of
-15 to 90 degrees beside an upright axis or on both sides, on contacts at nodes and half a cell under
-them. It tells too much, up to four times, of tilts of 30 degrees and less without any other change,
-by the interpolation of strains.
+at p points in the wavelength. It overestimates small tilts without any other change, by the
+interpolation of strains.
 """
 
 from __future__ import annotations
