@@ -235,6 +235,7 @@ def test_a_gradient_is_summed_up_in_three_rows():
     assert [layer.vs for layer in layers] == pytest.approx([1000.0, 1500.0, 2000.0], abs=10.0)
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_the_rows_that_stand_for_many_media_are_not_shown_as_layers(capsys):
     """The water's 300 m are a third of the depth: as one class, not cut after a tenth."""
     gradient = [{"type": "gradient", "vp": {"top": 2000.0, "bottom": 4000.0},
@@ -267,6 +268,7 @@ def test_media_of_one_velocity_are_still_several():
     assert [layer.stands_for for layer in plan.layers] == ["slowest", "fastest"]
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_the_points_that_are_needed():
     """With as many points as `check` names, dispersion comes to the wanted accuracy."""
     for keys in ({"order": 4}, {"order": 8}, {"order": 12, "stencil": "taylor"}):
@@ -532,6 +534,7 @@ def test_the_duration_asked_for_is_enough():
     ({"type": "explosion"}, 1), ({"type": "explosion", "time_function": "moment"}, 2),
     ({"type": "force", "force": {"z": 1.0}}, 1), ({"type": "pressure"}, 0),
 ])  # fmt: skip
+@pytest.mark.usefixtures("no_remedies")
 def test_the_energy_beyond_the_grid_is_that_of_the_far_motion(source, derivatives):
     """Velocity follows force' and moment'', pressure the source itself (Aki & Richards, ch. 4).
 
@@ -547,6 +550,7 @@ def test_the_energy_beyond_the_grid_is_that_of_the_far_motion(source, derivative
         assert f" {lost:.2g} of the energy" in said[0]
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_maps_are_counted_in_the_run_time(capsys, monkeypatch):
     """Of a PGV map that is two components at the nodes, and a peak."""
     monkeypatch.setattr(CpuBackend, "bandwidth", lambda _: 1e12)  # a measured one would count
