@@ -207,6 +207,7 @@ def test_where_they_will_not_do(changes, problem):
         discretize(from_dict(plan(**changes)))
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_a_cpu_refuses_them_and_check_says_what_they_cost():
     with pytest.raises(DeviceError, match="float16 is for GPUs"):
         solver.build(plan())
@@ -215,6 +216,9 @@ def test_a_cpu_refuses_them_and_check_says_what_they_cost():
     assert dict(plain.expected.causes)["fields of 16 bits"] == 5e-3
     assert dict(check(plan(3)).expected.causes)["fields of 16 bits"] == pytest.approx(25e-3)
     assert "rounding adds some 0.5 % of noise" in " ".join(str(plain).split())
+
+
+def test_check_names_the_precision_that_keeps_the_accuracy():
     said = check(plan(3, grid=plan(3)["grid"] | {"accuracy": 1e-3}))
     assert any("give precision: float32" in line for line in said.warnings)
 

@@ -158,7 +158,7 @@ def _by_distance(
     positions: np.ndarray, section: CrossSection, axes: Mapping[str, np.ndarray],
     plane: Mapping[str, float],
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Split places (2 or 3, n) into those within a cell of a section (2, n), and beside."""
+    """Split places (2 or 3, n) into places within a cell of a section (2, n), and beside."""
     axis = _axis_across(section, plane)
     if not axis:
         return positions[:2], _NOWHERE

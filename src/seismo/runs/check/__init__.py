@@ -1,4 +1,4 @@
-"""The check of a scenario: mistakes in its files and places, beside those that it shows alone.
+"""The check of a scenario: mistakes in its files and places, beside mistakes that it shows alone.
 
 Rules between keys need the scenario alone, model files and positions need a grid and the ground. A
 scenario with mistakes of the first kind has fillers in their place
