@@ -24,7 +24,6 @@ from seismo.formats.reading.arrays import (
     brief,
     too_large,
 )
-from seismo.formats.segy import other_floats
 from seismo.model.gridded import (
     AXES,
     USUAL_AXES,
@@ -129,6 +128,8 @@ def _read(
 def _segy(
     spec: GriddedFile, path: Path, key: tuple[str | int, ...], region: Mapping[str, Limits]
 ) -> GridField:
+    from seismo.formats.segy import other_floats  # only runs with such a file need it
+
     with one_line_for_malformed(path, "SEG-Y"):
         samples, axes, origin, spacing = format_for("traces", "segy")["traces"](path, spec, region)
     name = str(key[-1])
