@@ -279,3 +279,18 @@ def test_snapshots_in_16_bits_sample_the_waves(equation: str) -> None:
     for name in PARAMETERS[equation]:
         error = np.linalg.norm(gradients[1][name] - gradients[0][name])
         assert error < 0.01 * np.linalg.norm(gradients[0][name])
+
+
+@pytest.mark.parametrize("kind", ["l2", "envelope", "correlation", "transport"])
+def test_misfits_have_the_derivative_of_runs(kind: str) -> None:
+    document = scenario("acoustic", 2)
+    wave = propagator(document)
+    observed = wave(**model("acoustic", 2, seed=1))
+    objective = seismo.misfit(wave, observed, kind)
+    start = model("acoustic", 2)["vp"]
+    _, gradient = objective(vp=start)
+    inside = away_from_layers(2, "free_surface")
+    change = inside * np.random.default_rng(2).uniform(-1.0, 1.0, inside.shape)
+    above, below = (objective(vp=start + h * change)[0] for h in (1e-2, -1e-2))
+    slope = float(np.sum(gradient["vp"] * change))
+    assert (above - below) / 2e-2 == pytest.approx(slope, rel=1e-5)

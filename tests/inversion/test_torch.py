@@ -116,3 +116,15 @@ def test_an_optimizer_reduces_the_misfit():
 
     optimizer.step(closure)
     assert values[-1] < 1e-6 * values[0]
+
+
+def test_backward_after_a_call_of_the_propagator_itself():
+    propagator = QuadraticPropagator(curvature=0.3)
+    wave = propagate(propagator)
+    expected = tensors(1)
+    power(wave(**expected)).backward()
+    models = tensors(1)
+    loss = power(wave(**models))
+    propagator(**random_models(2))
+    loss.backward()
+    assert torch.equal(models["vp"].grad, expected["vp"].grad)

@@ -26,6 +26,8 @@ ModelArrays = Mapping[str, np.ndarray]
 class Differentiable(Protocol):
     """A function of models that has a transposed derivative, such as `seismo.Propagator`."""
 
+    calls: int  # of it so far
+
     def __call__(self, *, keep: bool = False, **models: Any) -> TraceSets:
         """Return the traces of models; `keep` says that `pullback` follows."""
 

@@ -37,6 +37,7 @@ class Propagator:
         simulation: that takes the steps.
         model: values (z, [y,] x) by parameter that are loaded.
         batches: the shots that advance together.
+        calls: how often it was called.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Propagator:
         shots = self.discretization.shots
         together = self.discretization.batch
         self.batches = [shots[n : n + together] for n in range(0, len(shots), together)]
+        self.calls = 0
         self._called: list[ParameterArrays] = []
         self._is_several = False
 
@@ -120,6 +122,7 @@ class Propagator:
             ModelError: values have another shape, or lie beyond the bounds.
             UnstableError: the wavefield blew up.
         """
+        self.calls += 1
         arrays = self._checked(models)
         several = self._several(arrays)
         self._is_several = several is not None

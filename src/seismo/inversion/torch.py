@@ -26,17 +26,15 @@ def propagate(propagator: Differentiable) -> Callable[..., TensorSets]:
     the function takes the steps of that call again.
 
     Args:
-        propagator: computes traces of models, and pulls derivatives back. Call it by the returned
-            function alone until `backward` is done.
+        propagator: computes traces of models, and pulls derivatives back.
 
     Returns:
         A function that takes models as the propagator does, as tensors by keyword, and returns
         tensors (shot, receiver, sample) by set and component, on the device of the first model.
     """
-    engine = _Engine(propagator)
 
     def traces(**models: torch.Tensor) -> TensorSets:
-        call = _Call(engine, tuple(models))
+        call = _Call(propagator, tuple(models))
         tensors = iter(_Propagation.apply(call, *models.values()))
         return {
             set_name: {component: next(tensors) for component in components}
@@ -46,14 +44,6 @@ def propagate(propagator: Differentiable) -> Callable[..., TensorSets]:
     return traces
 
 
-class _Engine:
-    """A propagator and the call whose state it holds."""
-
-    def __init__(self, propagator: Differentiable) -> None:
-        self.propagator = propagator
-        self.last_call: _Call | None = None
-
-
 class _Call:
     """A call of a propagator.
 
@@ -61,17 +51,17 @@ class _Call:
         layout: names of the components of each receiver set, once it has run.
     """
 
-    def __init__(self, engine: _Engine, names: tuple[str, ...]) -> None:
-        self.engine = engine
+    def __init__(self, propagator: Differentiable, names: tuple[str, ...]) -> None:
+        self.propagator = propagator
         self.names = names
+        self.number = 0
         self.layout: dict[str, tuple[str, ...]] = {}
 
     def run(self, models: tuple[torch.Tensor, ...], keep: bool) -> list[np.ndarray]:
         """Return the traces of models, in the order of the layout."""
-        self.engine.last_call = None  # where the propagator refuses the models
         arrays = [model.detach().cpu().numpy() for model in models]
-        traces = self.engine.propagator(keep=keep, **dict(zip(self.names, arrays, strict=True)))
-        self.engine.last_call = self
+        traces = self.propagator(keep=keep, **dict(zip(self.names, arrays, strict=True)))
+        self.number = self.propagator.calls
         self.layout = {set_name: tuple(sections) for set_name, sections in traces.items()}
         return [section for sections in traces.values() for section in sections.values()]
 
@@ -79,10 +69,11 @@ class _Call:
         self, models: tuple[torch.Tensor, ...], adjoint: tuple[torch.Tensor, ...]
     ) -> list[np.ndarray]:
         """Return the derivatives by models, from those by traces in the order of the layout."""
-        if self.engine.last_call is not self:
+        # A propagator knows the models of its last call alone.
+        if self.propagator.calls != self.number:
             self.run(models, keep=True)
         sections = iter([section.detach().cpu().numpy() for section in adjoint])
-        gradient = self.engine.propagator.pullback(
+        gradient = self.propagator.pullback(
             {
                 set_name: {component: next(sections) for component in components}
                 for set_name, components in self.layout.items()

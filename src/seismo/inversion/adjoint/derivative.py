@@ -109,7 +109,7 @@ class CoefficientDerivative:
             c = coefficient.value
             yield coefficient, share * image(f"image_{field}") / (np.abs(c) * c)
         surface = self._on_surface(taped, terms)
-        done: dict[tuple[str, ...], list[list[np.ndarray]]] = {}
+        done: dict[tuple[str, ...], np.ndarray] = {}
         for field, of_field in terms.items():
             if self._physics.named(field).late:
                 continue

@@ -75,27 +75,31 @@ class EnergyNorm:
         hidden = set(physics.previous.values()) | physics.late
         return tuple(f.name for f in physics.fields if f.name not in hidden and f.half == half)
 
-    def matrix(self, field: str, mean: Coefficient) -> list[list[Any]]:
-        """Return the form between the fields of a group, without H and without a sign.
+    def matrix(self, field: str, mean: Coefficient) -> np.ndarray:
+        """Return the form (n, n, ...) between the n fields of a group, without H and a sign.
 
         Args:
             field: any of the group.
-            mean: function(name, half) -> a coefficient where the group stands.
+            mean: function(name, half) -> a coefficient (...) where the group stands.
         """
         physics = self.discretization.physics
         half = physics.named(field).half
         if physics.named(field).late:
-            return [[mean("rho", half)]]
+            return mean("rho", half)[None, None]
         group = self.group(field)
-        axes = self.discretization.grid.axes
         energy = self.discretization.scenario.equation.energy
         assert energy is not None
+        axes = self.discretization.grid.axes
         form = next(stored.form for stored in energy(axes) if stored.half == half)
         like = mean(next(iter(self._coefficients)), half)
-        ones = np.ones_like(like)
-        units = [{f: ones if f == name else 0.0 * ones for f in group} for name in group]
-        at = lambda name: mean(name, half)  # noqa: E731
-        return [[form(a, b, at) for b in units] for a in units]
+        # Each field alone in a first state, along axis 0, and in a second one, along axis 1.
+        alone = np.multiply.outer(np.eye(len(group)), np.ones_like(like))
+        first, second = (
+            {name: np.expand_dims(alone[k], axis) for k, name in enumerate(group)}
+            for axis in (1, 0)
+        )
+        entries: np.ndarray = form(first, second, lambda name: mean(name, half))
+        return entries
 
     @property
     def _coefficients(self) -> tuple[str, ...]:

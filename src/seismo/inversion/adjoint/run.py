@@ -134,7 +134,7 @@ class AdjointRun:
         weights = weights / discretization.interpolation.norm(field, x, y, z)
         mean = mean_at(self._coefficients, x, y, z)
         group = norm.group(name)
-        form = np.moveaxis(np.array(norm.matrix(name, mean)), -1, 0)
+        form = np.moveaxis(norm.matrix(name, mean), -1, 0)
         columns = np.linalg.inv(form)[:, :, group.index(name)]
         sign = 1.0 if field.late else norm.sign
         return {
