@@ -17,6 +17,7 @@ from seismo.inversion.adjoint.residuals import residuals_of
 from seismo.inversion.adjoint.run import Residuals
 from seismo.inversion.adjoint.snapshots import KeptRun, SnapshotPlan, free_memory
 from seismo.inversion.models import ParameterArrays, load_model
+from seismo.inversion.refusals import refuse_fluids
 from seismo.solver.discretization import Discretization
 from seismo.solver.simulation import Simulation
 
@@ -66,6 +67,7 @@ class Pullback:
         """Load a model, which the forward run has loaded, and forget runs of others."""
         if self._model is model:
             return
+        refuse_fluids(model)
         self._kept.clear()
         self._model = model
         load_model(self.gradient.adjoint.simulation, model)

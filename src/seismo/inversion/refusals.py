@@ -117,9 +117,29 @@ def refuse_underivable(discretization: Discretization, parameters: Sequence[str]
             "physics", problem="has no derivative by the model yet; use acoustic, "
             "acoustic_variable_density, elastic of isotropic rock, or elastic_sh",
         )  # fmt: skip
+    mirrors = [f for f in discretization.image_faces if f.kind != "free_surface"]
+    if mirrors:
+        raise ScenarioError(
+            f"pullback: faces that are {mirrors[0].kind} have no derivative by the rock on them "
+            "yet; make them absorbing"
+        )
     if any(group.motion is not None for group in discretization.groups):
         raise ScenarioError("pullback: receivers that move have no derivative yet")
     _refuse_in_layers(discretization)
+
+
+def refuse_fluids(model: Mapping[str, np.ndarray]) -> None:
+    """Refuse fluids among rock, whose stresses are one: the norm of their energy is singular.
+
+    Raises:
+        ScenarioError: vs is 0 somewhere.
+    """
+    if "vs" in model and not model["vs"].all():
+        node = ", ".join(map(str, np.argwhere(model["vs"] == 0.0)[0]))
+        raise ScenarioError(
+            f"pullback: vs is 0 at node [{node}], and fluids among rock have no derivative yet; "
+            "give vs above 0 everywhere, or use acoustic_variable_density"
+        )
 
 
 def _refuse_in_layers(discretization: Discretization) -> None:
