@@ -269,7 +269,6 @@ class Graphs:
     def __init__(self, members: list[CountedSteps]) -> None:
         """Record them; all after the first go along with it."""
         self._members = members
-        self._at = -1
         self._first, *self._others = [member.card for member in members]
         self._period = len(members[0].steps)
         # Long graphs amortise the launch of a graph; single steps fill up the rest.
@@ -286,16 +285,15 @@ class Graphs:
                 for stream in _streams(card):
                     main.wait_event(stream.record(_event()))
         with self._first.device, main:
-            # The clocks on the cards count by themselves; set them only after a jump.
-            if first != self._at:
-                self._set_clocks(first)
+            # The clocks on the cards count by themselves within these steps; another simulation of
+            # the same backend may have set them since the last ones.
+            self._set_clocks(first)
             while first < last:
                 # The largest graph that begins at the right time level and does not overshoot.
                 parity = first % self._period
                 size = next((n for n in SIZES if not parity and first + n <= last), 1)
                 self._graphs[parity, size].launch(main)
                 first += size
-            self._at = last
             done = main.record(_event())
         # And launches after the steps, on any card, wait for the last step.
         for card in self._others:
