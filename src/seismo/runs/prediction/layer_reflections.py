@@ -318,6 +318,9 @@ def _mean_sent_back(
         phase: (path) length in radians.
     """
     back = layer.sent_back(np.full(len(_COSINES), wavenumber), _COSINES)
+    if layer.discretization.field_damping.averaged:
+        # Beds guide waves of each incidence by themselves.
+        return np.asarray(np.interp(cosine, _COSINES, np.abs(back) ** 2))
     powers = np.vander(_COSINES, len(_COSINES))
     coefficients = np.linalg.solve(powers, _COSINES**2 * back / (1.0 + back))
     past, weights = _arriving_together(phase)
