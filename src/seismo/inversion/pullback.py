@@ -15,7 +15,7 @@ from seismo.inversion.adjoint.extent import in_extent, on_grid
 from seismo.inversion.adjoint.gradient import Gradient
 from seismo.inversion.adjoint.residuals import residuals_of
 from seismo.inversion.adjoint.run import Residuals
-from seismo.inversion.adjoint.snapshots import KeptRun, SnapshotPlan, free_memory
+from seismo.inversion.adjoint.snapshots import KeptRun, SnapshotPlan, allowed_memory
 from seismo.inversion.models import ParameterArrays, load_model
 from seismo.inversion.refusals import refuse_fluids
 from seismo.solver.discretization import Discretization
@@ -86,10 +86,10 @@ class Pullback:
         count = len(self._batches)
         if count == 1:
             return True
-        free = free_memory(self._simulation.backend) if self._memory is None else self._memory
         # What is kept already is not free any more.
         missing = count - len(self._kept)
-        return self.plan.segments == 1 and (free is None or missing * self.plan.bytes <= 0.8 * free)
+        allowed = allowed_memory(self._simulation.backend, self._memory)
+        return self.plan.segments == 1 and missing * self.plan.bytes <= allowed
 
     def __call__(
         self, by_traces: Mapping[str, Mapping[str, np.ndarray]], parameters: Sequence[str]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.sources import Shot
 from seismo.errors import UnstableError
 from seismo.solver.discretization import Discretization
@@ -17,14 +18,19 @@ Traces = dict[str, dict[str, np.ndarray]]  # (shot, receiver, sample) by set and
 
 def empty_traces(discretization: Discretization, precision: str) -> Traces:
     """Allocate the traces of all shots; those of receivers that do not record are NaN."""
-    clock = discretization.clock
     traces: Traces = {}
     for group in discretization.groups:
-        samples = clock.steps // clock.steps_between(group.interval) + 1
-        shape = (len(discretization.shots), len(group), samples)
+        shape = section_shape(discretization, group)
         names = group.components(discretization.physics)
         traces[group.name] = {name: np.full(shape, np.nan, precision) for name in names}
     return traces
+
+
+def section_shape(discretization: Discretization, group: ReceiverGroup) -> tuple[int, int, int]:
+    """Return how many shots, receivers and samples a component of a set has."""
+    clock = discretization.clock
+    samples = clock.steps // clock.steps_between(group.interval) + 1
+    return len(discretization.shots), len(group), samples
 
 
 def read_traces(simulation: Simulation, first: int, shots: Sequence[Shot], traces: Traces) -> None:

@@ -79,12 +79,11 @@ class CoefficientDerivative:
     def _needed(self, terms: Mapping[str, Terms]) -> Iterator[FieldProduct]:
         if self._physics.previous:
             return
-        for field, of_field in terms.items():
+        for field in terms:
             if not self._physics.named(field).late:
                 group = self._norm.group(field)
                 operations = {op for name in group for op in terms[name] if _is_operation(op)}
                 yield from ((field, operation) for operation in sorted(operations))
-                assert of_field
 
     def by_coefficients(
         self, taped: Mapping[str, TapedArray], image: Image

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from seismo.grid.grid import AXES
 from seismo.inversion.adjoint.tape import shifted
 from seismo.solver.discretization import Discretization
 
@@ -108,18 +107,9 @@ class EnergyNorm:
         return tuple(names)
 
     def share(self, field: str) -> np.ndarray:
-        """Return the shares (z, y, x) of a cell that the points of a field stand for."""
+        """Return the shares (z, 1, 1) of a cell that the points of a field stand for."""
         discretization = self.discretization
-        grid = discretization.grid
-        z = np.arange(grid.points[2])
+        z = np.arange(discretization.grid.points[2])
         none = np.zeros_like(z)
         of_field = discretization.physics.named(field)
-        shares = discretization.interpolation.norm(of_field, none, none, z)[:, None, None]
-        # A node on a rigid face stands for half a cell.
-        for face in discretization.image_faces:
-            if face.kind == "rigid" and face.axis not in of_field.half:
-                n = AXES.index(face.axis)
-                along = np.ones(grid.points[n])
-                along[-1 if face.high else 0] = 0.5
-                shares = shares * along.reshape([-1 if a == face.axis else 1 for a in "zyx"])
-        return shares
+        return discretization.interpolation.norm(of_field, none, none, z)[:, None, None]

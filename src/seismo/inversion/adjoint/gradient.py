@@ -112,14 +112,14 @@ class Gradient:
 
     def _reading_of(self, shots: Sequence[Shot]) -> SourceReading | None:
         """Return the reading of the sources of shots; None where no derivative needs it."""
-        reading = self.adjoint.reading_of(shots, self._coefficients)
-        return reading if any(reading.varies(t, self._taped) for t in reading.terms) else None
+        reading = self.adjoint.reading_of(shots, self._taped)
+        return reading if reading.terms else None
 
     def by_parameters(self) -> dict[str, np.ndarray]:
         """Return the derivatives (z, y, x) by the parameters, of all batches."""
         ends = list(self._derivative.by_coefficients(self._taped, self._image))
         for reading, record in self._readings:
-            ends += reading.by_scale(record, self._taped)
+            ends += (end for term in reading.terms for end in term.ends(record))
         by = propagate(ends)
         return {
             name: np.broadcast_to(by(array), array.shape) for name, array in self._model.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -11,9 +12,9 @@ from seismo.acquisition.sources import Shot
 from seismo.acquisition.trace_processing import finish_transposed
 from seismo.errors import ScenarioError
 from seismo.inversion.adjoint.run import Residuals
+from seismo.inversion.traces import section_shape
 from seismo.solver.discretization import Discretization
-
-_BLOCK = 1 << 17  # samples transposed at once
+from seismo.solver.sampling.traces import in_blocks, processing_of
 
 
 def residuals_of(
@@ -63,9 +64,7 @@ def _refuse_unknown(
             raise ScenarioError(f"{name}: no receiver set has this name; choose {_listed(groups)}")
         group = groups[name]
         known = group.components(discretization.physics)
-        clock = discretization.clock
-        samples = clock.steps // clock.steps_between(group.interval) + 1
-        shape = (len(discretization.shots), len(group), samples)
+        shape = section_shape(discretization, group)
         for component, section in sections.items():
             if component not in known:
                 raise ScenarioError(
@@ -87,18 +86,8 @@ def _by_record(
     by_trace: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Return the derivative by a record (receiver, step) from that by traces (receiver, sample)."""
-    quantity, base, name = component
-    clock = discretization.clock
-    terms = group.terms(discretization.physics, base, name)
-    late = discretization.physics.named(terms[0].field).late
-    recorded = discretization.total_steps
-    every = clock.steps_between(group.interval)
-    removal = discretization.scenario.time.dispersion_removal
-    count = max(1, _BLOCK // recorded)
-    return np.concatenate([
-        finish_transposed(
-            np.asarray(by_trace[k : k + count], float), quantity, late, clock.dt, clock.steps,
-            recorded, every, removal,
-        )
-        for k in range(0, len(by_trace), count)
-    ])  # fmt: skip
+    transpose = partial(
+        finish_transposed, steps=discretization.clock.steps, recorded=discretization.total_steps,
+        **processing_of(discretization, group, *component),
+    )  # fmt: skip
+    return in_blocks(transpose, np.asarray(by_trace, float), discretization.total_steps)

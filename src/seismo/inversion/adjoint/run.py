@@ -20,6 +20,7 @@ import numpy as np
 from seismo.acquisition.sources import Shot
 from seismo.inversion.adjoint.energy_norm import EnergyNorm, mean_at
 from seismo.inversion.adjoint.source_derivative import SourceReading
+from seismo.inversion.adjoint.tape import TapedArray
 from seismo.solver.boundary_images import folded
 from seismo.solver.discretization import Discretization
 from seismo.solver.sampling.injection import Injection, InjectionTable, SignalPoints, TableKey
@@ -42,7 +43,6 @@ class AdjointRun:
     def __init__(self, forward: Simulation) -> None:
         """Allocate and bind it like the forward run, with a medium of its own."""
         self.steps = forward.total_steps
-        self._forward = forward
         run = lengthened(forward.discretization)
         self.simulation = Simulation(run, forward.backend, ranks=forward.ranks)
         self.norm = EnergyNorm(run)
@@ -67,14 +67,12 @@ class AdjointRun:
         tables = [self._tables(solver.injection, rows, residuals) for solver in simulation.solvers]
         simulation.start(Prepared(tables, None if reading is None else reading.rows))
 
-    def reading_of(
-        self, shots: Sequence[Shot], coefficients: Mapping[str, np.ndarray]
-    ) -> SourceReading:
-        """Return the reading of the adjoint where the sources of shots act."""
+    def reading_of(self, shots: Sequence[Shot], taped: Mapping[str, TapedArray]) -> SourceReading:
+        """Return the reading of the adjoint where the sources of shots act by the medium."""
         simulation = self.simulation
         return SourceReading(
             simulation.discretization, simulation.solvers[0].injection,
-            [shot.points for shot in shots], coefficients, self.steps,
+            [shot.points for shot in shots], taped, self.steps,
         )  # fmt: skip
 
     def step_of(self, step: int) -> int:

@@ -71,9 +71,7 @@ def plan_snapshots(
         InsufficientMemoryError: there is too little for any cut.
     """
     backend = simulation.backend
-    free = free_memory(backend)
-    # Where nothing tells how much is free, all is kept.
-    allowed = memory or (math.inf if free is None else _SHARE * free)
+    allowed = allowed_memory(backend, memory)
     arrays = [s.fields.written(name, 0) for s in simulation.solvers for name in names]
     count = simulation.total_steps // every
     kinds = [np.dtype(backend.precision)]
@@ -98,10 +96,12 @@ def plan_snapshots(
     return SnapshotPlan(tuple(names), every, short, count, segment, needed)
 
 
-def free_memory(backend: Backend) -> int | None:
-    """Return the free bytes where a backend has its arrays, None where nothing tells."""
+def allowed_memory(backend: Backend, memory: int | None) -> float:
+    """Return the bytes that snapshots may take: those given, or a share of those that are free."""
     on_device = backend.free_memory()
-    return available_memory() if on_device is None else on_device
+    free = available_memory() if on_device is None else on_device
+    # Where nothing tells how much is free, all is kept.
+    return memory or (math.inf if free is None else _SHARE * free)
 
 
 class KeptFields:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -59,16 +60,35 @@ def _traces(
     raw: np.ndarray,
 ) -> np.ndarray:
     """Finish the traces (receiver, time) of a component, in blocks of receivers."""
+    how = processing_of(discretization, group, quantity, base, component)
+    recorded = steps + trace_processing.extra_steps(steps, how["removal"])
+    finish = partial(trace_processing.finish, steps=steps, **how)
+    raw = raw[:, :recorded]
+    return in_blocks(finish, raw, raw.shape[1])
+
+
+def processing_of(
+    discretization: Discretization,
+    group: receivers.ReceiverGroup,
+    quantity: str,
+    base: str,
+    component: str,
+) -> dict[str, Any]:
+    """Return the arguments of `trace_processing.finish` of a component, but the steps."""
     clock = discretization.clock
     terms = group.terms(discretization.physics, base, component)
-    late = discretization.physics.named(terms[0].field).late
-    every = clock.steps_between(group.interval)
-    removal = discretization.scenario.time.dispersion_removal
-    recorded = steps + trace_processing.extra_steps(steps, removal)
-    raw = raw[:, :recorded]
-    count = max(1, _BLOCK // raw.shape[1])
-    blocks = [
-        trace_processing.finish(raw[k : k + count], quantity, late, clock.dt, steps, every, removal)
-        for k in range(0, len(raw), count)
-    ]
-    return np.concatenate(blocks)
+    return {
+        "quantity": quantity,
+        "half_step": discretization.physics.named(terms[0].field).late,
+        "dt": clock.dt,
+        "every": clock.steps_between(group.interval),
+        "removal": discretization.scenario.time.dispersion_removal,
+    }
+
+
+def in_blocks(
+    process: Callable[[np.ndarray], np.ndarray], rows: np.ndarray, steps: int
+) -> np.ndarray:
+    """Process rows (receiver, ...) of so many recorded steps in blocks that bound the memory."""
+    count = max(1, _BLOCK // steps)
+    return np.concatenate([process(rows[k : k + count]) for k in range(0, len(rows), count)])
