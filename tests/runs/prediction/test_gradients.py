@@ -49,7 +49,7 @@ def test_it_is_the_square_of_the_change_in_a_cell():
             {"top": -1e5, "vs": 600.0, "rho": 2000.0}, {"top": 203.0, "vs": 900.0, "rho": 2000.0},
         ]},
         {"type": "layers", "layers": [
-            {"top": -1e5, "vs": 0.0, "rho": 1000.0}, {"top": 203.0, "vs": 900.0, "rho": 2000.0},
+            {"top": -1e5, "vs": 0.0, "rho": 1000.0}, {"top": 103.0, "vs": 900.0, "rho": 2000.0},
         ]},
     ],
 )  # fmt: skip
