@@ -17,8 +17,6 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-from seismo.backends import machine
-
 RECORDED_VARIABLES = (
     "CUDA_VISIBLE_DEVICES",
     "MKL_NUM_THREADS",
@@ -41,6 +39,8 @@ _PACKAGES = ("numpy", "numba", "h5py", "isal")
 
 def provenance() -> dict[str, object]:
     """Return who computed this: versions, commit, machine, command line, threads and time."""
+    from seismo.backends import machine  # with NumPy, which a package's version does not need
+
     return {
         "seismo": package_version("seismo"),
         "commit": commit(Path(__file__).resolve()),

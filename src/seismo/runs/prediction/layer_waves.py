@@ -77,8 +77,6 @@ class LayerWaves:
             k: (wave) wavenumbers in 1/m.
             cosine: (wave) of the incidences.
         """
-        from scipy.linalg import solve_banded  # imported when it is used: a run needs none
-
         stencil = self.discretization.stencil
         first = np.asarray(stencil.first)
         second = np.asarray(
@@ -103,24 +101,21 @@ class LayerWaves:
         # back: the first unknown.
         bands = bands[:, :, outside - 1 :]
         count = bands.shape[2]
-        coming = np.zeros((len(q), count), complex)
-        going = np.zeros((len(q), count), complex)
-        matrix = np.zeros((len(q), 2 * reach + 1, count), complex)
+        size = reach + 1
+        blocks = np.zeros((len(q), -(-count // size) * size, 3 * size), complex)
+        coming = np.zeros((len(q), size), complex)
         for m in range(-reach, reach + 1):
             row = np.arange(max(0, -m - outside + 1), min(count, count - m))
             entries = bands[:, reach + m, row]
             within = row + m >= 1
-            matrix[:, reach - m, row[within] + m] = entries[:, within]
+            blocks[:, row[within], row[within] % size + m + size] = entries[:, within]
             known = row[~within]
             wave = np.exp(1j * np.outer(q, known + m + outside - inside))
             coming[:, known] += entries[:, ~within] * wave
-            going[:, known] += entries[:, ~within] / wave
-        rows = np.arange(min(reach + 1, count))
-        matrix[:, reach + rows, 0] = going[:, rows]
-        return np.array([
-            solve_banded((reach, reach), matrix_of_wave, -right)[0]
-            for matrix_of_wave, right in zip(matrix, coming, strict=True)
-        ])  # fmt: skip
+            blocks[:, known, size] += entries[:, ~within] / wave
+        rest = np.arange(count, blocks.shape[1])
+        blocks[:, rest, rest % size + size] = 1.0
+        return _first_unknown(blocks, -coming)
 
     def _stretches(self, k: np.ndarray, inside: int) -> tuple[np.ndarray, np.ndarray]:
         """Return 1/s (wave, points) at nodes and half points, from inside to the outer end."""
@@ -164,6 +159,25 @@ class LayerWaves:
     def _turn(self, k: np.ndarray) -> np.ndarray:
         """Return exp(i w dt / 2) (wave, 1)."""
         return np.exp(0.5j * self.velocity * k * self._step)[:, None]
+
+
+def _first_unknown(blocks: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the first unknown (wave) of block-tridiagonal equations, which it overwrites.
+
+    Args:
+        blocks: (wave, equation, 3 size) coefficients of unknowns of the block before that of the
+            equation, of its own and of the next.
+        right: (wave, size) right sides of the first block; those of others are zero.
+    """
+    size = right.shape[1]
+    before, middle, after = (slice(n * size, (n + 1) * size) for n in range(3))
+    for begin in range(blocks.shape[1] - size, 0, -size):  # elimination from the outer end
+        block = blocks[:, begin : begin + size]
+        above = blocks[:, begin - size : begin]
+        above[:, :, middle] -= above[:, :, after] @ np.linalg.solve(
+            block[:, :, middle], block[:, :, before]
+        )
+    return np.asarray(np.linalg.solve(blocks[:, :size, middle], right[:, :, None])[:, 0, 0])
 
 
 def goes_along(discretization: Discretization, along: float, away: float) -> bool:
