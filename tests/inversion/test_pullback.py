@@ -159,6 +159,15 @@ def test_medium_that_a_source_acts_by_counts(equation: str, source: str) -> None
     check_against_differences(scenario(equation, 2, source=source))
 
 
+@pytest.mark.parametrize("source", ["force", "moment_tensor", "volume_rate"])
+def test_sources_act_on_a_free_surface(source: str) -> None:
+    """Stresses that a source adds on the surface change others there, by the rock."""
+    document = scenario("elastic", 2, source=source)
+    for shot in document["survey"]["shots"]:
+        shot["position"]["z"] = 5.0
+    check_against_differences(document)
+
+
 def test_memory_for_few_snapshots_gives_the_same_bits() -> None:
     """Segments that are run again, and batches whose runs are not kept."""
     document = scenario("elastic", 2)

@@ -86,6 +86,37 @@ class PointSource:
         rates = [wavelets.derivative(self.wavelet, t + s * step, self.base) for s in (-2, -1, 1, 2)]
         return (rates[0] - 8 * rates[1] + 8 * rates[2] - rates[3]) / (12 * step)
 
+    def signal_transposed(
+        self, by_signal: np.ndarray, times: np.ndarray, derivative: int
+    ) -> np.ndarray:
+        """Return the derivative by the samples (n) of its wavelet: the transpose of `signal`.
+
+        Args:
+            by_signal: (time) derivative by `signal` of the same arguments.
+            times: in s.
+            derivative: of the moment or force.
+        """
+        assert isinstance(self.wavelet, wavelets.SampledWavelet)
+        samples = self.wavelet.samples
+        order = derivative - self.derivative
+        t = times - self.delay
+        if order == 0:
+            return samples.value_transposed(t, by_signal)
+        if order == 1:
+            return samples.rate_transposed(t, by_signal)
+        if order < 0:
+            abscissae, weights, steps = _gauss_rule(self, t)
+            # The last integrals are kept, each of them a sum over all steps before.
+            kept = np.append(np.zeros(len(steps) + 1 - t.size), by_signal)[1:]
+            by_integrals = np.cumsum(kept[::-1])[::-1] * steps / 2
+            return samples.value_transposed(abscissae, by_integrals[:, None] * weights)
+        step = (times[1] - times[0]) / 8
+        by_samples = np.zeros(samples.time.size)
+        for shift, factor in ((-2, 1), (-1, -8), (1, 8), (2, -1)):
+            by_rates = factor / (12 * step) * by_signal
+            by_samples += samples.rate_transposed(t + shift * step, by_rates)
+        return by_samples
+
     @property
     def apparent(self) -> tuple[wavelets.SourceWavelet, ...]:
         """Further wavelets, which stations in other directions see."""
@@ -164,15 +195,20 @@ class PointSource:
 
 def _integral(source: PointSource, t: np.ndarray) -> np.ndarray:
     """Integrate the wavelet from before the first time, by 4-point Gauss rule in every step."""
+    abscissae, weights, steps = _gauss_rule(source, t)
+    integrals = wavelets.evaluate(source.wavelet, abscissae, source.base) @ weights
+    return np.concatenate([[0.0], np.cumsum(integrals * steps / 2)])[-t.size :]
+
+
+def _gauss_rule(source: PointSource, t: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return abscissae (step, 4) s of the steps to t from before the wavelet, weights, lengths."""
     nodes, weights = np.polynomial.legendre.leggauss(4)
     step = t[1] - t[0]
     steps = max(0, math.ceil((t[0] + source.delay - source.start) / step))
     earlier = t[0] + step * np.arange(-steps - 1, 0)
     edges = np.concatenate([earlier, t])
     centres = (edges[1:] + edges[:-1]) / 2
-    abscissae = centres[:, None] + np.diff(edges)[:, None] / 2 * nodes
-    integrals = wavelets.evaluate(source.wavelet, abscissae, source.base) @ weights
-    return np.concatenate([[0.0], np.cumsum(integrals * np.diff(edges) / 2)])[-t.size :]
+    return centres[:, None] + np.diff(edges)[:, None] / 2 * nodes, weights, np.diff(edges)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -66,7 +66,6 @@ _LATEST = 1e9  # s: largest absolute time of a sample
 _CLOSEST = 1e-15  # s: least sampling interval, far below any time step
 _LARGEST = 1e30  # largest absolute value; float32 ends at 3e38
 _EXPECTED = "expected a column of values, or columns of time in s and value"
-SourceWavelet = Wavelet | SlipRate
 
 
 def evaluate(spec: SourceWavelet, t: np.ndarray, base: Path | None = None) -> np.ndarray:
@@ -157,6 +156,8 @@ def shape_of(spec: SourceWavelet, base: Path | None = None) -> WaveletShape:
     """
     if isinstance(spec, SlipRate):
         return spec.shape()
+    if isinstance(spec, SampledWavelet):
+        return spec.shape
     if spec.type == "file":
         return _from_samples(read_samples(spec, base))
     if spec.type == "array":
@@ -207,19 +208,46 @@ class WaveletSamples:
 
     def value(self, t: np.ndarray) -> np.ndarray:
         """Return the wavelet (as t) at times t (s)."""
-        k, step, a, b, inside = self._interval_of(t)
-        y = self.amplitudes
-        c = self.curvature
-        cubic = ((a**3 - a) * c[k] + (b**3 - b) * c[k + 1]) * step**2 / 6.0
-        return np.where(inside, a * y[k] + b * y[k + 1] + cubic, 0.0)
+        return self._read(_cubic, t)
 
     def rate(self, t: np.ndarray) -> np.ndarray:
         """Return the wavelet's rate of change (as t) at times t (s)."""
+        return self._read(_cubic_rate, t)
+
+    def value_transposed(self, t: np.ndarray, by_values: np.ndarray) -> np.ndarray:
+        """Return derivatives by the amplitudes (n) from those by `value` (as t), its transpose."""
+        return self._spread(_cubic, t, by_values)
+
+    def rate_transposed(self, t: np.ndarray, by_rates: np.ndarray) -> np.ndarray:
+        """Return derivatives by the amplitudes (n) from those by `rate` (as t), its transpose."""
+        return self._spread(_cubic_rate, t, by_rates)
+
+    def _read(self, piece: Callable[..., np.ndarray], t: np.ndarray) -> np.ndarray:
         k, step, a, b, inside = self._interval_of(t)
         y = self.amplitudes
         c = self.curvature
-        cubic = ((3.0 * b**2 - 1.0) * c[k + 1] - (3.0 * a**2 - 1.0) * c[k]) * step / 6.0
-        return np.where(inside, (y[k + 1] - y[k]) / step + cubic, 0.0)
+        return np.where(inside, piece(step, a, b, y[k], y[k + 1], c[k], c[k + 1]), 0.0)
+
+    def _spread(
+        self, piece: Callable[..., np.ndarray], t: np.ndarray, by_read: np.ndarray
+    ) -> np.ndarray:
+        k, step, a, b, inside = self._interval_of(t)
+        within = np.where(inside, by_read, 0.0)
+        # The piece is linear in its amplitudes and curvatures: of units it gives their weights.
+        weights = [piece(step, a, b, *unit) for unit in np.eye(4)]
+        by_amplitude, by_curvature = (
+            self._added(k, within * low) + self._added(k + 1, within * high)
+            for low, high in (weights[:2], weights[2:])
+        )
+        # Curvatures are differences of slopes, behind a symmetric matrix.
+        interval = np.diff(self.time)
+        by_bend = 6.0 * _solved(interval, by_curvature[1:-1])
+        by_slope = -np.diff(by_bend, prepend=0.0, append=0.0)
+        return by_amplitude - np.diff(by_slope / interval, prepend=0.0, append=0.0)
+
+    def _added(self, samples: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+        """Return amounts added up by the samples (n) that they belong to."""
+        return np.bincount(samples.ravel(), amounts.ravel(), self.time.size)
 
     def _interval_of(self, t: np.ndarray) -> tuple[np.ndarray, ...]:
         t = np.asarray(t, float)
@@ -227,6 +255,43 @@ class WaveletSamples:
         step = self.time[k + 1] - self.time[k]
         b = (t - self.time[k]) / step
         return k, step, 1.0 - b, b, (t >= self.time[0]) & (t <= self.time[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class SampledWavelet:
+    """A wavelet of samples that are no part of a scenario, zero beside them.
+
+    Attributes:
+        samples: the spline through them.
+    """
+
+    samples: WaveletSamples
+    type: ClassVar[str] = "sampled"
+    amplitude: ClassVar[float] = 1.0
+    delay: ClassVar[float] = 0.0
+
+    @property
+    def shape(self) -> WaveletShape:
+        """The wavelet as a function of time; its dominant frequency is not known."""
+        start = float(self.samples.time[0])
+        end = float(self.samples.time[-1])
+        return WaveletShape(
+            self.samples.value, self.samples.rate, start, end, 1.0 / (end - start),
+            points=2 * self.samples.time.size,
+        )  # fmt: skip
+
+
+SourceWavelet = Wavelet | SlipRate | SampledWavelet
+
+
+def _cubic(step, a, b, y0, y1, c0, c1):
+    """Return a spline at shares a, b = 1 - a of an interval, of amplitudes y and curvatures c."""
+    return a * y0 + b * y1 + ((a**3 - a) * c0 + (b**3 - b) * c1) * step**2 / 6.0
+
+
+def _cubic_rate(step, a, b, y0, y1, c0, c1):
+    """Return its rate of change."""
+    return (y1 - y0) / step + ((3.0 * b**2 - 1.0) * c1 - (3.0 * a**2 - 1.0) * c0) * step / 6.0
 
 
 def natural_spline(time: np.ndarray, amplitudes: np.ndarray) -> WaveletSamples:
@@ -342,19 +407,27 @@ def _append(samples: list[list[float]], words: list[str]) -> str:
 
 
 def _natural_curvature(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the second derivatives (n) of the natural spline (Thomas algorithm)."""
+    """Return the second derivatives (n) of the natural spline."""
     curvature = np.zeros(x.size)
     step = np.diff(x)
-    slope = np.diff(y) / step
-    right_side = 6.0 * np.diff(slope)
+    curvature[1:-1] = _solved(step, 6.0 * np.diff(np.diff(y) / step))
+    return curvature
+
+
+def _solved(step: np.ndarray, right_side: np.ndarray) -> np.ndarray:
+    """Solve for the curvatures (n - 2) of a natural spline of intervals (n - 1), which are coupled.
+
+    The matrix is symmetric (Thomas algorithm).
+    """
+    solution = np.append(right_side, 0.0)
     diagonal = 2.0 * (step[:-1] + step[1:])
     for k in range(1, right_side.size):
         factor = step[k] / diagonal[k - 1]
         diagonal[k] -= factor * step[k]
-        right_side[k] -= factor * right_side[k - 1]
+        solution[k] -= factor * solution[k - 1]
     for k in range(right_side.size - 1, -1, -1):
-        curvature[k + 1] = (right_side[k] - step[k + 1] * curvature[k + 2]) / diagonal[k]
-    return curvature
+        solution[k] = (solution[k] - step[k + 1] * solution[k + 1]) / diagonal[k]
+    return solution[:-1]
 
 
 def sweep(spec: SweepWavelet | KlauderWavelet) -> WaveletShape:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +13,9 @@ from seismo.backends.select import choose
 from seismo.errors import ScenarioError
 from seismo.inversion.adjoint.snapshots import SnapshotPlan
 from seismo.inversion.models import ParameterArrays, checked, load_model, shape_of
-from seismo.inversion.pullback import Pullback
+from seismo.inversion.pullback import Call, Pullback
 from seismo.inversion.refusals import refuse_bounds, refuse_underivable, refuse_unsuited
+from seismo.inversion.sources import SOURCE_PARAMETERS, SourceParameters
 from seismo.inversion.traces import Traces, empty_traces, read_traces
 from seismo.model.node_values import ModelRange, arrays_of
 from seismo.scenario import ScenarioInput, load
@@ -35,6 +36,7 @@ class Propagator:
         bounds: least and greatest value of each of them, in SI.
         discretization: of all runs.
         simulation: that takes the steps.
+        sources: wavelets and strengths that may be given.
         model: values (z, [y,] x) by parameter that are loaded.
         batches: the shots that advance together.
         calls: how often it was called.
@@ -44,14 +46,16 @@ class Propagator:
         self, scenario: ScenarioInput, parameters: Sequence[str] = (),
         bounds: Mapping[str, tuple[float, float]] | None = None, *, backend: str = "auto",
         device: int | None = None, threads: int | None = None, snapshots: int | None = None,
-        memory: int | None = None,
+        memory: int | None = None, wavelet_interval: float | None = None,
     ) -> None:  # fmt: skip
         """Plan the runs of a scenario, and load its own model.
 
         Args:
             scenario: a scenario, the same as nested dicts, or the path of its YAML file.
-            parameters: names of the parameters of the equation that models give, such as "vp".
-            bounds: least and greatest value in SI of each of these.
+            parameters: names of the parameters of the equation that models give, such as "vp", and
+                of its sources: "wavelet", "force", "moment_tensor", "moment" (of explosions) and
+                "amplitude" (`seismo.inversion.sources`).
+            bounds: least and greatest value in SI of each parameter of the equation.
             backend: "auto" (a GPU if there is any and no threads are asked for), "cpu" or "gpu".
             device: number of the GPU, the first that will do when None.
             threads: threads to use on the CPU, all cores when None.
@@ -60,6 +64,8 @@ class Propagator:
             memory: bytes that these may take, 80 % of the free memory when None. Where they
                 would take more, a GPU keeps them in 16 bits, or parts of the forward run are
                 computed twice.
+            wavelet_interval: s between the samples of wavelets that are given, the time step when
+                None. The first is at the time 0 before delays; beyond the last they are zero.
 
         Raises:
             ScenarioError: the scenario will not do, or not for other models.
@@ -70,7 +76,7 @@ class Propagator:
         self.bounds = {name: (float(a), float(b)) for name, (a, b) in (bounds or {}).items()}
         self._options: dict[str, Any] = {
             "backend": backend, "device": device, "threads": threads, "snapshots": snapshots,
-            "memory": memory,
+            "memory": memory, "wavelet_interval": wavelet_interval,
         }  # fmt: skip
         refuse_bounds(self.parameters, self.bounds)
         models = None
@@ -82,11 +88,11 @@ class Propagator:
         self.simulation = Simulation(self.discretization, chosen, from_rest=True)
         self._own_model = arrays_of(self.discretization.earth)
         self.model = self._own_model
-        shots = self.discretization.shots
-        together = self.discretization.batch
-        self.batches = [shots[n : n + together] for n in range(0, len(shots), together)]
+        of_sources = [name for name in self.parameters if name in SOURCE_PARAMETERS]
+        self.sources = SourceParameters(self.discretization, of_sources, wavelet_interval)
+        self.batches = self._batches_of(self.discretization.shots)
         self.calls = 0
-        self._called: list[ParameterArrays] = []
+        self._called: list[Call] = []
         self._is_several = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -105,14 +111,21 @@ class Propagator:
         """The shape (z, [y,] x) of a model: the nodes of the extent, absorbing layers left out."""
         return shape_of(self.discretization.grid)
 
+    @property
+    def start(self) -> ParameterArrays:
+        """The scenario's own values of all parameters, in SI, as a call takes them."""
+        start = self._own_model | self.sources.start
+        return {name: start[name].copy() for name in self.parameters}
+
     def __call__(self, *, keep: bool = False, **models: Any) -> Traces:
         """Return the traces of a model.
 
         Args:
             keep: whether `pullback` follows: the fields that it needs are kept, while they fit the
                 memory, and need not be computed again.
-            models: values (z, [y,] x) in SI at the nodes of the extent, by parameter; parameters
-                left out are as in the scenario. With an axis before these, of several models.
+            models: values (z, [y,] x) in SI at the nodes of the extent, by parameter, and those of
+                sources (`seismo.inversion.sources`); parameters left out are as in the scenario.
+                With an axis before these, of several models.
 
         Returns:
             Receiver set -> component -> (shot, receiver, sample), in the precision of the run; of
@@ -126,11 +139,8 @@ class Propagator:
         arrays = self._checked(models)
         several = self._several(arrays)
         self._is_several = several is not None
-        self._called = [
-            self._own_model | {n: self._of_model(array, k) for n, array in arrays.items()}
-            for k in range(several or 1)
-        ]
-        every = [self._traces_of(model, keep and not several) for model in self._called]
+        self._called = [self._call_of(arrays, k) for k in range(several or 1)]
+        every = [self._traces_of(call, keep and not several) for call in self._called]
         if not self._is_several:
             return every[0]
         return {
@@ -139,7 +149,7 @@ class Propagator:
         }
 
     def pullback(self, by_traces: Mapping[str, Mapping[str, Any]]) -> ParameterArrays:
-        """Return the derivative of a number by the model of the last call (its vjp).
+        """Return the derivative of a number by the parameters of the last call (its vjp).
 
         The number may be anything that is computed from the traces, such as a misfit.
 
@@ -149,7 +159,9 @@ class Propagator:
 
         Returns:
             Derivatives (z, [y,] x) by each of the parameters, in SI; of several models (model, z,
-            [y,] x). Readings beside a surface and absorbing layers count as constant.
+            [y,] x). Readings beside a surface and absorbing layers count as constant. Those by
+            parameters of sources have the shape that these had in the call, or have in `start`;
+            by wavelets they are those by the samples.
 
         Raises:
             ScenarioError: nothing was called, there is no derivative of these waves, or
@@ -159,9 +171,9 @@ class Propagator:
         if not self._called:
             raise ScenarioError("pullback: call the propagator with a model first")
         derivatives = []
-        for number, model in enumerate(self._called):
-            self._load(model)
-            self._adjoint.load(model)
+        for number, call in enumerate(self._called):
+            self._load(call.model)
+            self._adjoint.load(call)
             of_model = {
                 group: {
                     name: np.asarray(array)[number] if self._is_several else np.asarray(array)
@@ -169,7 +181,7 @@ class Propagator:
                 }
                 for group, sections in by_traces.items()
             }
-            derivatives.append(self._adjoint(of_model, self.parameters))
+            derivatives.append(self._adjoint(of_model))
         if not self._is_several:
             return derivatives[0]
         return {name: np.stack([d[name] for d in derivatives]) for name in self.parameters}
@@ -183,9 +195,11 @@ class Propagator:
     def _adjoint(self) -> Pullback:
         """The adjoint side, bound when it is first asked for."""
         refuse_underivable(self.discretization, self.parameters)
+        of_model = [name for name in self.parameters if name not in self.sources.names]
         return Pullback(
-            self.simulation, self.batches, self._options["snapshots"], self._options["memory"]
-        )
+            self.simulation, of_model, self.sources, self._options["snapshots"],
+            self._options["memory"],
+        )  # fmt: skip
 
     def steps(
         self, every: int = 1, batch: int = 0, **models: Any
@@ -206,51 +220,53 @@ class Propagator:
         arrays = self._checked(models)
         if self._several(arrays) is not None:
             raise ScenarioError("steps: give a single model")
-        self.load(arrays)
+        call = self._call_of(arrays)
+        self._load(call.model)
         simulation = self.simulation
-        simulation.load(self.batches[batch])
+        simulation.load(call.batches[batch])
         while simulation.step < simulation.total_steps:
             simulation.advance(min(every, simulation.total_steps - simulation.step))
             yield simulation.step, FieldsOfStep(simulation, len(self.batches[batch]))
 
-    def load(self, arrays: ParameterArrays) -> None:
-        """Load a model of checked values; parameters left out are as in the scenario."""
-        self._load(self._own_model | arrays)
-
     def _load(self, model: ParameterArrays) -> None:
-        """Load a model of all parameters, unless it is loaded."""
+        """Load a model of all parameters of the equation, unless it is loaded."""
         if self.parameters and self.model is not model:
             self.model = model
             load_model(self.simulation, model)
 
-    def run_batches(self, act: Callable[[int, list[Shot]], None], keep: bool = False) -> None:
-        """Take all steps of all shots with the loaded model, batch by batch.
-
-        Args:
-            act: called after the steps of each batch, with the number of its first shot and its
-                shots.
-            keep: whether fields are kept for `pullback`.
-        """
-        simulation = self.simulation
+    def _traces_of(self, call: Call, keep: bool) -> Traces:
+        """Take all steps of all shots of a call, batch by batch."""
+        self._load(call.model)
         if keep:
-            self._adjoint.load(self.model)
+            self._adjoint.load(call)
+        simulation = self.simulation
+        traces = empty_traces(self.discretization, simulation.backend.precision)
         first = 0
-        for number, shots in enumerate(self.batches):
+        for number, shots in enumerate(call.batches):
             simulation.load(shots)
             if keep:
                 self._adjoint.run(number)
             else:
                 simulation.advance(simulation.total_steps)
-            act(first, shots)
+            read_traces(simulation, first, shots, traces)
             first += len(shots)
-
-    def _traces_of(self, model: ParameterArrays, keep: bool) -> Traces:
-        self._load(model)
-        traces = empty_traces(self.discretization, self.simulation.backend.precision)
-        self.run_batches(
-            lambda first, shots: read_traces(self.simulation, first, shots, traces), keep
-        )
         return traces
+
+    def _batches_of(self, shots: list[Shot]) -> list[list[Shot]]:
+        together = self.discretization.batch
+        return [shots[n : n + together] for n in range(0, len(shots), together)]
+
+    def _call_of(self, arrays: ParameterArrays, number: int = 0) -> Call:
+        """Return the call of the n-th of the models of checked values."""
+        arguments = {
+            name: array[number] if self._is_of_several(name, array) else array
+            for name, array in arrays.items()
+        }
+        of_sources = {name: arguments.pop(name) for name in self.sources.names if name in arguments}
+        # The same object is the same model: it is loaded already.
+        model = self._own_model | arguments if arguments else self._own_model
+        batches = self._batches_of(self.sources.shots(of_sources)) if of_sources else self.batches
+        return Call(model, of_sources, batches)
 
     def _checked(self, models: Mapping[str, Any]) -> ParameterArrays:
         """Return checked values (..., z, [y,] x) by parameter."""
@@ -262,24 +278,25 @@ class Propagator:
                 )
         grid = self.discretization.grid
         return {
-            name: checked(name, array_like, grid, self.bounds[name])
+            name: self.sources.checked(name, array_like)
+            if name in self.sources.names
+            else checked(name, array_like, grid, self.bounds[name])
             for name, array_like in models.items()
         }
 
     def _several(self, arrays: ParameterArrays) -> int | None:
         """Return how many models there are, None of a single one."""
-        counts = {
-            len(array)
-            for array in arrays.values()
-            if array.ndim > self.discretization.grid.dimensions
-        }
+        counts = {len(array) for name, array in arrays.items() if self._is_of_several(name, array)}
         if len(counts) > 1:
             numbers = " and ".join(map(str, sorted(counts)))
             raise ScenarioError(f"models: {numbers} models; give as many of each parameter")
         return counts.pop() if counts else None
 
-    def _of_model(self, array: np.ndarray, number: int) -> np.ndarray:
-        return array[number] if array.ndim > self.discretization.grid.dimensions else array
+    def _is_of_several(self, name: str, array: np.ndarray) -> bool:
+        """Whether an array of a parameter has an axis of models."""
+        dimensions = self.discretization.grid.dimensions
+        start = self.sources.start
+        return array.ndim > (start[name].ndim if name in start else dimensions)
 
 
 class FieldsOfStep(Mapping[str, np.ndarray]):

@@ -1,4 +1,4 @@
-"""Vector-Jacobian product of a run: from derivatives by traces to those by the model.
+"""Vector-Jacobian product of a run: from derivatives by traces to those by its parameters.
 
 Forward runs of batches of shots are kept while there is memory for all of them
 (`seismo.inversion.adjoint.snapshots`); others are run again.
@@ -7,6 +7,7 @@ Forward runs of batches of shots are kept while there is memory for all of them
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,8 +17,10 @@ from seismo.inversion.adjoint.gradient import Gradient
 from seismo.inversion.adjoint.residuals import residuals_of
 from seismo.inversion.adjoint.run import Residuals
 from seismo.inversion.adjoint.snapshots import KeptRun, SnapshotPlan, allowed_memory
+from seismo.inversion.adjoint.source_derivative import SourceDerivative
 from seismo.inversion.models import ParameterArrays, load_model
 from seismo.inversion.refusals import refuse_fluids
+from seismo.inversion.sources import SourceParameters
 from seismo.solver.discretization import Discretization
 from seismo.solver.simulation import Simulation
 
@@ -30,6 +33,26 @@ def steps_between(discretization: Discretization) -> int:
     return max(1, int(period / _SAMPLES / discretization.clock.dt))
 
 
+@dataclass(frozen=True, eq=False)
+class Call:
+    """What a propagator was called with.
+
+    Attributes:
+        model: values (z, [y,] x) by every parameter of the equation.
+        sources: values that parameters of sources were given.
+        batches: the shots that advance together, with these.
+    """
+
+    model: ParameterArrays
+    sources: ParameterArrays
+    batches: list[list[Shot]]
+
+    @property
+    def shots(self) -> list[Shot]:
+        """All shots."""
+        return [shot for shots in self.batches for shot in shots]
+
+
 class Pullback:
     """The adjoint side of a propagator.
 
@@ -38,24 +61,27 @@ class Pullback:
     """
 
     def __init__(
-        self, simulation: Simulation, batches: Sequence[list[Shot]], every: int | None,
-        memory: int | None,
+        self, simulation: Simulation, parameters: Sequence[str], sources: SourceParameters,
+        every: int | None, memory: int | None,
     ) -> None:  # fmt: skip
         """Bind the adjoint run.
 
         Args:
             simulation: the forward run.
-            batches: shots that advance together.
+            parameters: of the model, that derivatives are wanted by.
+            sources: whose parameters they are wanted by, too.
             every: steps between snapshots; None for as few as the waves need, 1 for the exact
                 derivative.
             memory: in bytes that snapshots may take, a share of the free memory when None.
         """
         self._simulation = simulation
-        self._batches = batches
+        self._parameters = tuple(parameters)
+        self._sources = sources
         every = steps_between(simulation.discretization) if every is None else every
-        self.gradient = Gradient(simulation, every, memory)
+        self.gradient = Gradient(simulation, every, memory, bool(sources.names))
         self._memory = memory
         self._model: ParameterArrays = {}
+        self._call: Call | None = None
         self._kept: dict[int, KeptRun] = {}
 
     @property
@@ -63,19 +89,24 @@ class Pullback:
         """How the fields of a batch of shots are kept."""
         return self.gradient.plan
 
-    def load(self, model: ParameterArrays) -> None:
-        """Load a model, which the forward run has loaded, and forget runs of others."""
-        if self._model is model:
+    def load(self, call: Call) -> None:
+        """Load the model of a call, which the forward run has loaded, and forget other runs."""
+        if self._call is call:
             return
-        refuse_fluids(model)
         self._kept.clear()
-        self._model = model
-        load_model(self.gradient.adjoint.simulation, model)
-        grid = self._simulation.discretization.grid
-        self.gradient.load({name: on_grid(array, grid) for name, array in model.items()})
+        self._call = call
+        if self._model is not call.model:
+            refuse_fluids(call.model)
+            self._model = call.model
+            load_model(self.gradient.adjoint.simulation, call.model)
+            grid = self._simulation.discretization.grid
+            self.gradient.load({name: on_grid(a, grid) for name, a in call.model.items()})
 
     def run(self, batch: int) -> None:
         """Take all steps of a loaded batch, and keep its fields if all batches fit."""
+        if not self._parameters:
+            self._simulation.advance(self._simulation.total_steps)
+            return
         kept = self.gradient.run()
         if self._keeps_all:
             self._kept[batch] = kept
@@ -83,7 +114,7 @@ class Pullback:
     @property
     def _keeps_all(self) -> bool:
         """Whether the snapshots of all batches fit the memory; a single batch always does."""
-        count = len(self._batches)
+        count = len(self._loaded.batches)
         if count == 1:
             return True
         # What is kept already is not free any more.
@@ -91,23 +122,39 @@ class Pullback:
         allowed = allowed_memory(self._simulation.backend, self._memory)
         return self.plan.segments == 1 and missing * self.plan.bytes <= allowed
 
-    def __call__(
-        self, by_traces: Mapping[str, Mapping[str, np.ndarray]], parameters: Sequence[str]
-    ) -> dict[str, np.ndarray]:
-        """Return derivatives (z, [y,] x) by parameters from those by the traces of all shots."""
+    @property
+    def _loaded(self) -> Call:
+        assert self._call is not None  # `load` comes first
+        return self._call
+
+    def __call__(self, by_traces: Mapping[str, Mapping[str, np.ndarray]]) -> ParameterArrays:
+        """Return derivatives by all parameters from those by the traces of all shots."""
         self.gradient.clear()
-        for number, shots in enumerate(self._batches):
+        by_sources: list[SourceDerivative] = []
+        for number, shots in enumerate(self._loaded.batches):
             residuals = self.residuals(number, by_traces)
-            kept = self._kept.pop(number, None)
-            if kept is None:
-                self._simulation.load(shots)
-                kept = self.gradient.run()
-            self.gradient.add(shots, kept, residuals)
+            by_sources += self.gradient.add(shots, self._kept_run(number), residuals)
+        derivatives = self._sources.by_arrays(by_sources, self._loaded.sources)
+        if not self._parameters:
+            return derivatives
         by_parameters = self.gradient.by_parameters()
         grid = self._simulation.discretization.grid
-        return {name: in_extent(by_parameters[name], grid) for name in parameters}
+        return {
+            name: in_extent(by_parameters[name], grid) for name in self._parameters
+        } | derivatives
+
+    def _kept_run(self, batch: int) -> KeptRun | None:
+        """Return the forward run of a batch, run again if need be; None where none is needed."""
+        if not self._parameters:
+            return None
+        kept = self._kept.pop(batch, None)
+        if kept is None:
+            self._simulation.load(self._loaded.batches[batch])
+            kept = self.gradient.run()
+        return kept
 
     def residuals(self, batch: int, by_traces: Mapping[str, Mapping[str, np.ndarray]]) -> Residuals:
         """Return derivatives by the records of a batch from those by the traces of all shots."""
-        first = sum(len(shots) for shots in self._batches[:batch])
-        return residuals_of(self._simulation.discretization, first, self._batches[batch], by_traces)
+        batches = self._loaded.batches
+        first = sum(len(shots) for shots in batches[:batch])
+        return residuals_of(self._simulation.discretization, first, batches[batch], by_traces)

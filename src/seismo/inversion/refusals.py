@@ -9,6 +9,7 @@ import numpy as np
 from seismo.equations.framework.registry import PARAMETERS, physics_for
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
+from seismo.inversion.sources import SOURCE_PARAMETERS
 from seismo.model.effective.averaging import OF_ROCK
 from seismo.scenario import Scenario
 from seismo.scenario.sections.sources import SOURCES
@@ -24,6 +25,10 @@ def refuse_bounds(parameters: Sequence[str], bounds: ParameterBounds) -> None:
     Raises:
         ScenarioError: of the first of them.
     """
+    for name in SOURCE_PARAMETERS:
+        if name in bounds:
+            raise ScenarioError(f"bounds: {name} is of sources, which need none; leave it out")
+    parameters = [name for name in parameters if name not in SOURCE_PARAMETERS]
     for name in dict.fromkeys((*parameters, *bounds)):
         if name not in bounds:
             raise ScenarioError(
@@ -63,10 +68,11 @@ def refuse_unsuited(scenario: Scenario, parameters: Sequence[str]) -> None:
         raise scenario.mistake(
             "physics", problem="takes no models given as arrays yet; leave out `parameters`"
         )
+    known = (*physics.needs, *SOURCE_PARAMETERS)
     for name in parameters:
-        if name not in physics.needs:
+        if name not in known:
             raise ScenarioError(
-                f"parameters: {name} is none of {equation}; choose from {', '.join(physics.needs)}"
+                f"parameters: {name} is none of {equation}; choose from {', '.join(known)}"
             )
 
 

@@ -15,7 +15,7 @@ from seismo.inversion.adjoint.derivative import CoefficientDerivative
 from seismo.inversion.adjoint.imaging import Images
 from seismo.inversion.adjoint.run import AdjointRun, Residuals
 from seismo.inversion.adjoint.snapshots import KeptRun, plan_snapshots
-from seismo.inversion.adjoint.source_derivative import SourceReading
+from seismo.inversion.adjoint.source_derivative import SourceDerivative, SourceReading
 from seismo.inversion.adjoint.tape import TapedArray, propagate
 from seismo.model.effective.averaging import of_rock
 from seismo.solver.simulation import Simulation
@@ -24,14 +24,19 @@ from seismo.solver.simulation import Simulation
 class Gradient:
     """The forward and adjoint runs of batches of shots, and the images of all of them."""
 
-    def __init__(self, forward: Simulation, every: int = 1, memory: int | None = None) -> None:
+    def __init__(
+        self, forward: Simulation, every: int = 1, memory: int | None = None,
+        by_sources: bool = False,
+    ) -> None:  # fmt: skip
         """Bind the adjoint run and the images.
 
         Args:
             forward: the forward run.
             every: steps between snapshots.
             memory: in bytes that snapshots may take, a share of the free memory when None.
+            by_sources: whether derivatives by sources are computed, too.
         """
+        self._by_sources = by_sources
         self._forward = forward
         self._physics = forward.discretization.physics
         self._dt = forward.discretization.clock.dt
@@ -69,25 +74,34 @@ class Gradient:
         """Take all steps of the loaded shots, and keep what the adjoint run needs."""
         return KeptRun(self._forward, self.plan)
 
-    def add(self, shots: Sequence[Shot], kept: KeptRun, residuals: Residuals) -> None:
+    def add(
+        self, shots: Sequence[Shot], kept: KeptRun | None, residuals: Residuals
+    ) -> list[SourceDerivative]:
         """Add a batch of shots, that the forward run has loaded, to the images.
 
         Args:
             shots: of the batch.
-            kept: their forward run.
+            kept: their forward run; None where derivatives by sources alone are computed.
             residuals: derivatives of the misfit by their records.
+
+        Returns:
+            Derivatives by the sources of the shots, in their order; none if not asked for.
         """
         simulation = self.adjoint.simulation
         reading = self._reading_of(shots)
         self.adjoint.load(shots, self._scaled(residuals), self._coefficients, reading)
         targets = [images.forward for images in self._images]
-        for snapshots in kept.segments():
+        for snapshots in kept.segments() if kept is not None else ():
             for number, step in reversed(list(enumerate(snapshots.steps))):
                 snapshots.put(number, targets)
                 self._image_step(self.adjoint.step_of(step))
         if reading is not None:
             simulation.advance(simulation.total_steps - simulation.step)
-            self._readings.append((reading, self.adjoint.record / self._factor))
+            record = self.adjoint.record / self._factor
+            self._readings.append((reading, record))
+            if self._by_sources:
+                return reading.by_sources(record)
+        return []
 
     def _image_step(self, step: int) -> None:
         """Take the adjoint run through a step, and add it to the images."""
@@ -112,14 +126,14 @@ class Gradient:
 
     def _reading_of(self, shots: Sequence[Shot]) -> SourceReading | None:
         """Return the reading of the sources of shots; None where no derivative needs it."""
-        reading = self.adjoint.reading_of(shots, self._taped)
-        return reading if reading.terms else None
+        reading = self.adjoint.reading_of(shots, self._taped, self._by_sources)
+        return reading if reading.terms or reading.surface_terms else None
 
     def by_parameters(self) -> dict[str, np.ndarray]:
         """Return the derivatives (z, y, x) by the parameters, of all batches."""
         ends = list(self._derivative.by_coefficients(self._taped, self._image))
         for reading, record in self._readings:
-            ends += (end for term in reading.terms for end in term.ends(record))
+            ends += reading.ends(record)
         by = propagate(ends)
         return {
             name: np.broadcast_to(by(array), array.shape) for name, array in self._model.items()

@@ -67,12 +67,14 @@ class AdjointRun:
         tables = [self._tables(solver.injection, rows, residuals) for solver in simulation.solvers]
         simulation.start(Prepared(tables, None if reading is None else reading.rows))
 
-    def reading_of(self, shots: Sequence[Shot], taped: Mapping[str, TapedArray]) -> SourceReading:
-        """Return the reading of the adjoint where the sources of shots act by the medium."""
+    def reading_of(
+        self, shots: Sequence[Shot], taped: Mapping[str, TapedArray], every_term: bool
+    ) -> SourceReading:
+        """Return the reading of the adjoint where the sources of shots act (`SourceReading`)."""
         simulation = self.simulation
         return SourceReading(
             simulation.discretization, simulation.solvers[0].injection,
-            [shot.points for shot in shots], taped, self.steps,
+            [shot.points for shot in shots], taped, self.steps, every_term,
         )  # fmt: skip
 
     def step_of(self, step: int) -> int:

@@ -1,7 +1,9 @@
-"""Derivatives by the medium that sources act by.
+"""Derivatives by sources, and by the medium that they act by.
 
 The adjoint fields are read where sources act. A term of a source (`SourceTerm`) adds a scale times
-a component times a signal to its points; the scale has a derivative by the medium. Images that are
+a component times a signal to its points: what is read, times two of these, is the derivative by the
+third, which for signals is carried on to the samples of wavelets. The scale has a derivative by the
+medium. Images that are
 made of changes of a field contain what sources add, as if their scale were proportional to the
 coefficient of the field: what is left is the derivative by the scale less that by the coefficient.
 """
@@ -9,13 +11,17 @@ coefficient of the field: what is left is the derivative by the scale less that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from seismo.acquisition.sources import PointSource
+from seismo.acquisition.wavelets import SampledWavelet
+from seismo.equations.framework.table import Field, SourceTerm
 from seismo.inversion.adjoint.energy_norm import EnergyNorm, mean_at
 from seismo.inversion.adjoint.tape import TapedArray, value_of
+from seismo.inversion.adjoint.tracing import traced
 from seismo.solver.discretization import Discretization
 from seismo.solver.sampling.injection import Injection, SourceRow
 from seismo.solver.sampling.recording import RecordRows, SparseRows
@@ -23,21 +29,36 @@ from seismo.solver.sampling.recording import RecordRows, SparseRows
 
 @dataclass(frozen=True)
 class ActingTerm:
-    """A term of a source whose scale has a derivative that images do not contain.
+    """A term of a source, and the channels that read the adjoint where it acts.
 
     Attributes:
-        signal: (step) that it adds, times its component.
-        late: whether it acts on a velocity.
+        shot: number in the batch.
+        source: number in the shot.
+        drive: the term.
+        field: that it acts on.
+        strength: of its component.
+        signal: (step) that it adds, times the strength.
         channels: of the record, one for each of its n points.
-        scale: (n) by the medium; a number where the medium does not count.
-        imaged: (n) coefficient whose images contain what it adds, or None.
+        scale: (n) by the medium; numbers where images contain its derivative.
+        imaged: (n) coefficient whose images contain what it adds otherwise, or None.
     """
 
+    shot: int
+    source: int
+    drive: SourceTerm
+    field: Field
+    strength: float
     signal: np.ndarray
-    late: bool
     channels: slice
-    scale: TapedArray | float
+    scale: Any
     imaged: TapedArray | None
+
+    def _by_points(self, record: np.ndarray) -> np.ndarray:
+        """Return derivatives (step, n) by what is added to its points."""
+        # Velocities of a step are recorded in that step, other fields at the end of that before.
+        first = int(self.field.late)
+        of_points = record[first : first + len(self.signal), self.channels]
+        return np.asarray(of_points, float)[::-1]
 
     def ends(self, record: np.ndarray) -> Iterator[tuple[TapedArray, np.ndarray]]:
         """Yield coefficients (n), and derivatives by them.
@@ -45,22 +66,62 @@ class ActingTerm:
         Args:
             record: (step, channel) of the adjoint run.
         """
-        # Velocities of a step are recorded in that step, other fields at the end of that before.
-        first = int(self.late)
-        of_points = record[first : first + len(self.signal), self.channels]
-        derivative = self.signal @ np.asarray(of_points, float)[::-1]
+        derivative = self.strength * self.signal @ self._by_points(record)
         if isinstance(self.scale, TapedArray):
             yield self.scale, derivative
         if self.imaged is not None:
             yield self.imaged, -derivative * value_of(self.scale) / self.imaged.value
 
+    def by_signal(self, record: np.ndarray) -> np.ndarray:
+        """Return the derivative (step) by the signal times the strength, from the same record."""
+        by_points = self._by_points(record)
+        scale: np.ndarray = np.broadcast_to(value_of(self.scale), by_points.shape[1:])
+        return by_points @ scale
+
+
+class SourceDerivative:
+    """The derivative by the strength and the signals of a source."""
+
+    def __init__(self, injection: Injection, source: PointSource) -> None:
+        self._injection = injection
+        self._source = source
+        self.by_strength: dict[str, float] = {}
+        self._by_signals: dict[tuple[float, int], tuple[ActingTerm, np.ndarray]] = {}
+
+    def add(self, term: ActingTerm, record: np.ndarray) -> None:
+        """Add a term of it, and the record that its channels are of."""
+        by_signal = term.by_signal(record)
+        component = term.drive.component
+        by_component = float(term.signal @ by_signal)
+        self.by_strength[component] = self.by_strength.get(component, 0.0) + by_component
+        # Terms of the same signal are made of the wavelet once.
+        key = (self._injection.offset(term.field), term.drive.derivative)
+        earlier = self._by_signals.get(key, (term, 0.0))[1]
+        self._by_signals[key] = term, earlier + term.strength * by_signal
+
+    def by_samples(self, wavelet: SampledWavelet) -> np.ndarray:
+        """Return the derivative (n) by the samples of a wavelet."""
+        source = replace(self._source, wavelet=wavelet)
+        by_samples = np.zeros(wavelet.samples.time.size)
+        for term, by_signal in self._by_signals.values():
+            by_samples += self._injection.signal_transposed(
+                term.field, source, term.drive, by_signal
+            )
+        return by_samples
+
 
 class SourceReading:
-    """The channels that read the adjoint where sources of a batch of shots act by the medium."""
+    """The channels that read the adjoint where sources of a batch of shots act.
+
+    Attributes:
+        terms: of the sources.
+        surface_terms: what those that act on a free surface add there to other fields.
+    """
 
     def __init__(
         self, discretization: Discretization, injection: Injection,
         shots: Sequence[Sequence[PointSource]], taped: Mapping[str, TapedArray], steps: int,
+        every_term: bool,
     ) -> None:  # fmt: skip
         """Find the points that such sources act on.
 
@@ -70,32 +131,61 @@ class SourceReading:
             shots: sources of each shot.
             taped: coefficients (z, y, x) on the nodes of the grid.
             steps: of the forward run.
+            every_term: whether all terms count, those of components that are zero included, or
+                those alone whose derivative by the medium images do not contain.
         """
         self._discretization = discretization
+        self._injection = injection
+        self._shots = [list(sources) for sources in shots]
         self._norm = EnergyNorm(discretization)
         self._taped = taped
         self._channels = 0
+        self._every_term = every_term
         self._fields = {f.name: SparseRows() for f in discretization.physics.fields}
         self.terms: list[ActingTerm] = []
-        for name, rows in injection.rows_of([list(sources) for sources in shots]).items():
+        self.surface_terms: list[ActingTerm] = []
+        self._on_surface = _surface_coefficients(discretization, taped)
+        read = self._shots
+        if every_term:
+            # Components that are zero have terms, too.
+            read = [[_of_all_components(discretization, s) for s in of_shot] for of_shot in read]
+        numbers = {id(s): n for of_shot in read for n, s in enumerate(of_shot)}
+        for name, rows in injection.rows_of(read).items():
             field = discretization.physics.named(name)
             which, begins, signals = injection.signals_of(field, rows, steps)
             for row, number in zip(rows, which, strict=True):
                 index = np.clip(np.arange(steps) - begins[number], 0, signals.shape[1] - 1)
-                self._add(name, row, injection, signals[number, index])
+                self._add(name, row, numbers[id(row[1])], signals[number, index])
 
     @property
     def rows(self) -> RecordRows:
         """The rows of a recorder."""
         return RecordRows(self._fields, {}, {}, {}, self._channels)
 
-    def _add(self, name: str, row: SourceRow, injection: Injection, signal: np.ndarray) -> None:
-        """Add the term of a source, unless images contain its derivative."""
-        shot, source, term, points = row
+    def ends(self, record: np.ndarray) -> Iterator[tuple[TapedArray, np.ndarray]]:
+        """Yield coefficients (n), and derivatives by them that images do not contain.
+
+        Args:
+            record: (step, channel) of the adjoint run.
+        """
+        for term in (*self.terms, *self.surface_terms):
+            yield from term.ends(record)
+
+    def by_sources(self, record: np.ndarray) -> list[SourceDerivative]:
+        """Return the derivatives by the sources of all shots, from a record of the adjoint run."""
+        derivatives = [[SourceDerivative(self._injection, s) for s in of] for of in self._shots]
+        for term in self.terms:
+            derivatives[term.shot][term.source].add(term, record)
+        return [derivative for of_shot in derivatives for derivative in of_shot]
+
+    def _add(self, name: str, row: SourceRow, number: int, signal: np.ndarray) -> None:
+        """Add the term of a source, unless images contain all that counts of it."""
+        shot, _, drive, points = row
         field = self._discretization.physics.named(name)
-        x, y, z, weights = injection.points_of(field, points)
+        strength = self._shots[shot][number].strength.get(drive.component, 0.0)
+        x, y, z, weights = self._injection.points_of(field, points)
         mean = mean_at(self._taped, x, y, z)
-        scale = term.scale(
+        scale = drive.scale(
             lambda name, of_component=False: mean(name, field.half), self._discretization.clock.dt
         )
         imaged: TapedArray | None = None
@@ -108,16 +198,30 @@ class SourceReading:
         else:
             varies = not np.allclose(value_of(scale), imaged.value, rtol=1e-9, atol=0.0)
         if not varies:
-            return
+            scale = value_of(scale)
+            imaged = None
+        term = ActingTerm(
+            shot, number, drive, field, strength, signal, slice(0), scale, imaged
+        )  # fmt: skip
+        if varies or self._every_term:
+            channels = self._read(name, shot, (x, y, z, weights))
+            self.terms.append(replace(term, channels=channels))
+        top = z == 0
+        if strength and top.any():
+            at_top = (x[top], y[top], z[top], weights[top])
+            scale = np.broadcast_to(value_of(scale), z.shape)[top]
+            for other, coefficient in self._on_surface.get(name, {}).items():
+                by_coefficient = coefficient[z[top], y[top], x[top]] * scale
+                channels = self._read(other, shot, at_top)
+                self.surface_terms.append(
+                    replace(term, channels=channels, scale=by_coefficient, imaged=None)
+                )
+
+    def _read(self, name: str, shot: int, points: tuple[np.ndarray, ...]) -> slice:
+        """Read the adjoint of a field at points (n); return their channels."""
+        x, y, z, weights = points
         channels = slice(self._channels, self._channels + len(x))
         self._channels = channels.stop
-        self._read(name, shot, channels, (x, y, z, weights))
-        component = source.strength[term.component]
-        self.terms.append(ActingTerm(component * signal, field.late, channels, scale, imaged))
-
-    def _read(self, name: str, shot: int, channels: slice, points: tuple[np.ndarray, ...]) -> None:
-        """Read the adjoint of a field at points (n), a channel each."""
-        x, y, z, weights = points
         group = self._norm.group(name)
         coefficients = {n: array.value for n, array in self._taped.items()}
         row = self._norm.matrix(name, mean_at(coefficients, x, y, z))[group.index(name)]
@@ -128,3 +232,33 @@ class SourceReading:
             for n, w in enumerate(weight * factor):
                 at = (x[n : n + 1], y[n : n + 1], z[n : n + 1], np.array([w]))
                 self._fields[other].append(channels.start + n, shot, at)
+        return channels
+
+
+def _of_all_components(discretization: Discretization, source: PointSource) -> PointSource:
+    """Return a source whose components are all 1."""
+    return replace(
+        source, strength=dict.fromkeys(discretization.physics.components(source.kind), 1.0)
+    )
+
+
+def _surface_coefficients(
+    discretization: Discretization, taped: Mapping[str, TapedArray]
+) -> dict[str, dict[str, TapedArray]]:
+    """Return by which coefficients the stage of a free surface adds a field to others.
+
+    Sources act before it. The adjoint fields are as it left them: in the norm of the energy it is
+    its own transpose, so that only its coefficients have derivatives of their own.
+    """
+    physics = discretization.physics
+    added: dict[str, dict[str, TapedArray]] = {}
+    for stage in physics.stages:
+        if stage.where == "surface" and discretization.closure is not None:
+            names = tuple(field.name for field in physics.fields)
+            puts = traced(stage.update, physics.axes, names, taped)
+            for name in stage.writes:
+                for operation, coefficient in puts[name].items():
+                    ((_, other),) = operation.operands
+                    if isinstance(coefficient, TapedArray):
+                        added.setdefault(other, {})[name] = coefficient
+    return added

@@ -15,7 +15,7 @@ import numpy as np
 
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.acquisition.sources import PointSource
-from seismo.acquisition.time_dispersion import add_dispersion
+from seismo.acquisition.time_dispersion import add_dispersion, add_dispersion_transposed
 from seismo.backends.base import Backend, Launch
 from seismo.backends.point_kernels import amount, inject
 from seismo.equations.framework.memory_variables import relaxed
@@ -361,10 +361,7 @@ class Injection:
             do not last as long as the run.
         """
         signal_numbers, sources = _distinct(rows)
-        # A late field is driven at whole steps; the others, updated after it, at half steps. A
-        # second-order field is driven at whole steps too.
-        driven_late = not field.late and self._interpolation.physics.differences == "first"
-        offset = 0.5 if driven_late else 0.0
+        offset = self.offset(field)
         dt = self._clock.dt
         # Window of steps in which each signal acts; signals over the whole run begin at step 0.
         lasting = [self._lasting(source, offset, steps) for source, _ in sources]
@@ -388,6 +385,28 @@ class Injection:
             samples = np.pad(samples, ((0, 0), (1, 1)))
             begins = begins - 1
         return np.array(signal_numbers), begins, samples
+
+    def signal_transposed(
+        self, field: Field, source: PointSource, drive: SourceTerm, by_signal: np.ndarray
+    ) -> np.ndarray:  # fmt: skip
+        """Return the derivative by the samples (n) of a wavelet from that by its signal (step).
+
+        The transpose of `signals_of` for a source whose wavelet is a `SampledWavelet`.
+        """
+        offset = self.offset(field)
+        if self._removal:
+            by_signal = add_dispersion_transposed(by_signal, offset)
+        times = (np.arange(by_signal.size) + offset) * self._clock.dt
+        return source.signal_transposed(by_signal, times, drive.derivative)
+
+    def offset(self, field: Field) -> float:
+        """Return the time in steps of the first value that drives a field.
+
+        A late field is driven at whole steps; the others, updated after it, at half steps. A
+        second-order field is driven at whole steps too.
+        """
+        driven_late = not field.late and self._interpolation.physics.differences == "first"
+        return 0.5 if driven_late else 0.0
 
     def _lasting(self, source: PointSource, offset: float, steps: int) -> tuple[int, int]:
         """Return the steps in which a source acts: all, but for the short ones of a fault.
