@@ -14,6 +14,7 @@ from seismo.errors import ScenarioError
 from seismo.inversion.adjoint.snapshots import SnapshotPlan
 from seismo.inversion.models import ParameterArrays, checked, load_model, shape_of
 from seismo.inversion.pullback import Call, Pullback
+from seismo.inversion.pushforward import Pushforward
 from seismo.inversion.refusals import refuse_bounds, refuse_underivable, refuse_unsuited
 from seismo.inversion.sources import SOURCE_PARAMETERS, SourceParameters
 from seismo.inversion.traces import Traces, empty_traces, read_traces
@@ -141,12 +142,7 @@ class Propagator:
         self._is_several = several is not None
         self._called = [self._call_of(arrays, k) for k in range(several or 1)]
         every = [self._traces_of(call, keep and not several) for call in self._called]
-        if not self._is_several:
-            return every[0]
-        return {
-            group: {name: np.stack([of[group][name] for of in every]) for name in sections}
-            for group, sections in every[0].items()
-        }
+        return self._joined(every)
 
     def pullback(self, by_traces: Mapping[str, Mapping[str, Any]]) -> ParameterArrays:
         """Return the derivative of a number by the parameters of the last call (its vjp).
@@ -168,8 +164,7 @@ class Propagator:
                 derivatives by traces are of another shape or not finite.
             InsufficientMemoryError: snapshots do not fit the memory.
         """
-        if not self._called:
-            raise ScenarioError("pullback: call the propagator with a model first")
+        self._require_call("pullback")
         derivatives = []
         for number, call in enumerate(self._called):
             self._load(call.model)
@@ -186,6 +181,38 @@ class Propagator:
             return derivatives[0]
         return {name: np.stack([d[name] for d in derivatives]) for name in self.parameters}
 
+    def jvp(self, **changes: Any) -> Traces:
+        """Return the change of the traces of the last call with its parameters, to first order.
+
+        This is the linearised run (Born's approximation), the transpose of `pullback`. It takes
+        the steps of the call again, beside a second wavefield.
+
+        Args:
+            changes: of parameters by name, of the shape of their values in the call; parameters
+                left out do not change.
+
+        Returns:
+            Changes as a call returns traces. Readings beside a surface and absorbing layers count
+            as constant.
+
+        Raises:
+            ScenarioError: nothing was called, or there is no derivative of these waves.
+            ModelError: changes have another shape, or are not finite.
+        """
+        self._require_call("jvp")
+        arrays = self._checked(changes, dict.fromkeys(self.bounds, (-np.inf, np.inf)))
+        count = self._several(arrays)
+        if count is not None and (not self._is_several or count != len(self._called)):
+            raise ScenarioError(
+                f"jvp: changes of {count} models, and the last call was of "
+                f"{len(self._called) if self._is_several else 'a single one'}; give as many"
+            )
+        every = []
+        for number, call in enumerate(self._called):
+            self._load(call.model)
+            every.append(self._linearised(call, self._of_model(arrays, number)))
+        return self._joined(every)
+
     @property
     def plan(self) -> SnapshotPlan:
         """How the fields of a batch of shots are kept for `pullback`."""
@@ -200,6 +227,12 @@ class Propagator:
             self.simulation, of_model, self.sources, self._options["snapshots"],
             self._options["memory"],
         )  # fmt: skip
+
+    @cached_property
+    def _linearised(self) -> Pushforward:
+        """The linearised side, bound when it is first asked for."""
+        refuse_underivable(self.discretization, self.parameters)
+        return Pushforward(self.simulation, self.sources)
 
     def steps(
         self, every: int = 1, batch: int = 0, **models: Any
@@ -258,18 +291,38 @@ class Propagator:
 
     def _call_of(self, arrays: ParameterArrays, number: int = 0) -> Call:
         """Return the call of the n-th of the models of checked values."""
-        arguments = {
-            name: array[number] if self._is_of_several(name, array) else array
-            for name, array in arrays.items()
-        }
+        arguments = self._of_model(arrays, number)
         of_sources = {name: arguments.pop(name) for name in self.sources.names if name in arguments}
         # The same object is the same model: it is loaded already.
         model = self._own_model | arguments if arguments else self._own_model
         batches = self._batches_of(self.sources.shots(of_sources)) if of_sources else self.batches
         return Call(model, of_sources, batches)
 
-    def _checked(self, models: Mapping[str, Any]) -> ParameterArrays:
-        """Return checked values (..., z, [y,] x) by parameter."""
+    def _of_model(self, arrays: ParameterArrays, number: int) -> ParameterArrays:
+        """Return the values of the n-th of the models."""
+        return {
+            name: array[number] if self._is_of_several(name, array) else array
+            for name, array in arrays.items()
+        }
+
+    def _joined(self, every: Sequence[Traces]) -> Traces:
+        """Return the traces of a single model, or of all with an axis before the others."""
+        if not self._is_several:
+            return every[0]
+        return {
+            group: {name: np.stack([of[group][name] for of in every]) for name in sections}
+            for group, sections in every[0].items()
+        }
+
+    def _require_call(self, name: str) -> None:
+        if not self._called:
+            raise ScenarioError(f"{name}: call the propagator with a model first")
+
+    def _checked(
+        self, models: Mapping[str, Any], bounds: Mapping[str, tuple[float, float]] | None = None
+    ) -> ParameterArrays:
+        """Return checked values (..., z, [y,] x) by parameter, within bounds or those of models."""
+        bounds = bounds or self.bounds
         for name in models:
             if name not in self.parameters:
                 raise ScenarioError(
@@ -280,7 +333,7 @@ class Propagator:
         return {
             name: self.sources.checked(name, array_like)
             if name in self.sources.names
-            else checked(name, array_like, grid, self.bounds[name])
+            else checked(name, array_like, grid, bounds[name])
             for name, array_like in models.items()
         }
 

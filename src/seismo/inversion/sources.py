@@ -15,6 +15,7 @@ components are those that the equation has. A source of another type takes nothi
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -115,18 +116,50 @@ class SourceParameters:
         """
         if not arrays:
             return self._shots
-        wavelets = self._wavelets(arrays)
-        numbers = iter(range(len(self._sources)))
+        return self._replaced(self._shots, arrays, self._wavelets(arrays))
+
+    def _replaced(
+        self, shots: Sequence[Shot], arrays: Mapping[str, np.ndarray],
+        wavelets: Sequence[SampledWavelet],
+    ) -> list[Shot]:  # fmt: skip
+        """Return shots whose sources have strengths and wavelets of arrays."""
+        numbers = itertools.count()
         return [
             replace(
                 shot,
                 points=tuple(
-                    self._replaced(source, n, arrays, wavelets)
-                    for source, n in zip(shot.points, numbers, strict=False)
+                    self._source(source, next(numbers), arrays, wavelets) for source in shot.points
                 ),
             )
+            for shot in shots
+        ]
+
+    def changes(
+        self, arrays: Mapping[str, np.ndarray], change: Mapping[str, np.ndarray]
+    ) -> tuple[list[list[dict[str, float]]], list[Shot] | None]:
+        """Return the changes of strengths, and all shots with those of wavelets as wavelets.
+
+        Args:
+            arrays: checked values that a call was given.
+            change: of parameters, by name; others do not change.
+
+        Returns:
+            Of each source of each shot the change by component; shots, None where no wavelet
+            changes.
+        """
+        strengths = {n: np.zeros_like(a) for n, a in self.start.items() if n != WAVELET}
+        strengths |= {n: array for n, array in change.items() if n != WAVELET}
+        still = [
+            replace(shot, points=tuple(replace(s, strength={}) for s in shot.points))
             for shot in self._shots
         ]
+        by_strength = [
+            [source.strength for source in shot.points]
+            for shot in self._replaced(still, strengths, [])
+        ]
+        if WAVELET not in change:
+            return by_strength, None
+        return by_strength, self._replaced(self._shots, arrays, self._wavelets(change))
 
     def by_arrays(
         self, derivatives: Sequence[SourceDerivative], arrays: Mapping[str, np.ndarray]
@@ -185,7 +218,7 @@ class SourceParameters:
             return [self.spline(samples)] * len(self._sources)
         return [self.spline(row) for row in samples]
 
-    def _replaced(
+    def _source(
         self, source: PointSource, number: int, arrays: Mapping[str, np.ndarray],
         wavelets: Sequence[SampledWavelet],
     ) -> PointSource:  # fmt: skip

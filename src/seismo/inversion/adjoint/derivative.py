@@ -35,12 +35,13 @@ class CoefficientDerivative:
         self._physics = discretization.physics
         self._norm = EnergyNorm(discretization)
         self._fields = tuple(field.name for field in self._physics.fields)
-        ones = {
-            name: TapedArray(np.ones((1, 1, 1)))
+        self._coefficients = tuple(
+            name
             for stage in self._physics.stages
             for even in (False, True)
             for name in stage.coefficients_in(even)
-        }
+        )
+        ones = {name: TapedArray(np.ones((1, 1, 1))) for name in self._coefficients}
         self._products = list(self._needed(self._traced(ones)))
 
     @property
@@ -85,6 +86,54 @@ class CoefficientDerivative:
                 operations = {op for name in group for op in terms[name] if _is_operation(op)}
                 yield from ((field, operation) for operation in sorted(operations))
 
+    @property
+    def operations(self) -> dict[str, list[Operation]]:
+        """Operations on velocities that change each of the other fields."""
+        ones = {name: TapedArray(np.ones((1, 1, 1))) for name in self._coefficients}
+        operations: dict[str, list[Operation]] = {}
+        for field, operation, *_ in self.coefficients_of_products(ones):
+            operations.setdefault(field, []).append(operation)
+        return operations
+
+    def coefficients_of_changes(
+        self, taped: Mapping[str, TapedArray]
+    ) -> Iterator[tuple[str, TapedArray]]:
+        """Yield the fields of `moving`, and the coefficient of all operations on each.
+
+        Args:
+            taped: coefficients of the equation, (z, y, x) on the nodes of the grid, by name.
+        """
+        if self._physics.previous:
+            (field,) = self._physics.previous
+            yield field, taped["k"]
+            return
+        terms = self._traced(taped)
+        for field in self.moving:
+            yield field, next(c for op, c in terms[field].items() if _is_operation(op))
+
+    def coefficients_of_products(
+        self, taped: Mapping[str, TapedArray]
+    ) -> Iterator[tuple[str, Operation, TapedArray, TapedArray]]:
+        """Yield the other fields, operations on velocities, and the coefficient of each.
+
+        The last one is the coefficient on a free surface, a taped zero where there is none.
+        """
+        if self._physics.previous:
+            return
+        terms = self._traced(taped)
+        surface = self._on_surface(taped, terms)
+        for field, of_field in terms.items():
+            if self._physics.named(field).late:
+                continue
+            for operation, coefficient in of_field.items():
+                if _is_operation(operation):
+                    at_surface = coefficient
+                    if field in surface:
+                        at_surface = surface[field].get(operation)
+                        if not isinstance(at_surface, TapedArray):
+                            at_surface = TapedArray(np.zeros_like(coefficient.value))
+                    yield field, operation, coefficient, at_surface
+
     def by_coefficients(
         self, taped: Mapping[str, TapedArray], image: Image
     ) -> Iterator[tuple[TapedArray, np.ndarray]]:
@@ -94,45 +143,28 @@ class CoefficientDerivative:
             taped: coefficients of the equation, (z, y, x) on the nodes of the grid, by name.
             image: the sums of each image, by name.
         """
-        mean = mean_of({name: value_of(array) for name, array in taped.items()})
-        terms = self._traced(taped)
-        if self._physics.previous:
-            (field,) = self._physics.previous
-            k = taped["k"]
-            yield k, self._norm.share(field) * image(f"image_{field}") / k.value**2
-            return
-        for field in self.moving:
+        for field, coefficient in self.coefficients_of_changes(taped):
             share = self._norm.share(field)
-            # All operations have the same coefficient.
-            coefficient = next(c for op, c in terms[field].items() if _is_operation(op))
             c = coefficient.value
             yield coefficient, share * image(f"image_{field}") / (np.abs(c) * c)
-        surface = self._on_surface(taped, terms)
+        mean = mean_of({name: value_of(array) for name, array in taped.items()})
         done: dict[tuple[str, ...], np.ndarray] = {}
-        for field, of_field in terms.items():
-            if self._physics.named(field).late:
-                continue
+        for field, operation, coefficient, at_surface in self.coefficients_of_products(taped):
             group = self._norm.group(field)
             if group not in done:
                 done[group] = self._norm.matrix(field, mean)
             row = done[group][group.index(field)]
-            weight = self._norm.sign * self._norm.share(field)
-            for operation, coefficient in of_field.items():
-                if not _is_operation(operation):
-                    continue
-                total = weight * sum(
-                    factor * image(image_name((other, operation)))
-                    for factor, other in zip(row, group, strict=True)
-                )
-                if field not in surface:
-                    yield coefficient, total
-                    continue
-                top = np.zeros_like(total)
-                top[:1] = total[:1]
-                yield coefficient, total - top
-                at_surface = surface[field].get(operation)
-                if isinstance(at_surface, TapedArray):
-                    yield at_surface, top
+            total = self._norm.sign * self._norm.share(field) * sum(
+                factor * image(image_name((other, operation)))
+                for factor, other in zip(row, group, strict=True)
+            )  # fmt: skip
+            if at_surface is coefficient:
+                yield coefficient, total
+                continue
+            top = np.zeros_like(total)
+            top[:1] = total[:1]
+            yield coefficient, total - top
+            yield at_surface, top
 
 
 def _update_of(stage: Stage) -> Callable:

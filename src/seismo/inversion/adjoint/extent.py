@@ -13,6 +13,12 @@ def on_grid(array: np.ndarray, grid: Grid) -> np.ndarray:
     return np.pad(volume, [_layers(grid, axis) for axis in "zyx"], mode="edge")
 
 
+def in_layers_zero(array: np.ndarray, grid: Grid) -> np.ndarray:
+    """Return an array (z, [y,] x) on all nodes (z, y, x), zero in layers."""
+    volume = array if array.ndim == 3 else array[:, None, :]
+    return np.pad(volume, [_layers(grid, axis) for axis in "zyx"])
+
+
 def in_extent(array: np.ndarray, grid: Grid) -> np.ndarray:
     """Return the values (z, [y,] x) of the extent from those on all nodes (z, y, x)."""
     index: list[slice | int] = []

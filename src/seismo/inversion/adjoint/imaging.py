@@ -14,14 +14,14 @@ interior everywhere: images in absorbing layers mean nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from seismo.backends.base import KernelFields, Launch, Variant
 from seismo.equations.framework.formula import Formula
-from seismo.grid.decomposition import LINE
+from seismo.grid.decomposition import LINE, Subdomain
 from seismo.grid.grid import Box
 from seismo.inversion.adjoint.tracing import Operation
 from seismo.solver.subdomain import SubdomainSolver
@@ -121,11 +121,6 @@ class Images:
         owned = self._backend.fetch(self._solver.subdomain.inside(self.images[name]))
         return np.asarray(owned, float).sum(axis=0)
 
-    def _half(self, name: str) -> str:
-        """Return the axes along which an array stands half a cell further, by its name."""
-        field = name.split("_")[1] if "_" in name else name
-        return self._solver.fields.physics.named(field).half
-
     def _array(self, name: str, parity: int) -> Any:
         """Return an array by its name in formulas."""
         fields = self._solver.fields
@@ -144,7 +139,6 @@ class Images:
         if not images:
             return []
         solver = self._solver
-        sub = solver.subdomain
         fields = dict.fromkeys(name.split("_")[1] for name in images)
         reads = [f"adjoint_{field}" for field in fields]
         if update is changes:
@@ -152,39 +146,66 @@ class Images:
         else:
             operations = [self._stiffness[name][1] for name in images]
             reads += dict.fromkeys(name for op in operations for _, name in op.operands)
-        formula = Formula(
-            update, sub.grid.axes, (*images, *reads),
-            tuple(self._half(name) for name in (*images, *reads)), (), (),
+        return sweeps(
+            solver, update,
+            {name: self._array(name, parity) for name in images},
+            {name: self._array(name, parity) for name in reads},
+            solver.subdomain.owned, is_closed=update is products,
         )  # fmt: skip
-        discretization = solver.discretization
-        tables = solver.tables[0]
-        launches: list[Launch] = []
-        memory = self._backend.zeros(LINE + self._backend.lane_width)
-        nx, ny, nz = sub.grid.points
-        closed = discretization.closed_rows if update is products else 0
-        for first, last in ((0, closed), (closed, nz)):
-            box = Box((0, 0, first), (nx, ny, last)) & sub.owned
-            if not box.size:
-                continue
-            width = tables.up.shape[1] if last == closed else 0
-            variant = Variant(
-                discretization.stencil.order, sub.grid.axes, slots=formula.slots, closed=width
-            )
-            operands = KernelFields(
-                tuple(self._array(name, parity) for name in images),
-                tuple(self._array(name, parity) for name in reads), (), (memory,),
-            )  # fmt: skip
-            launches += self._backend.sweep(formula, variant, tables, self._boxes(box), operands)
-        return launches
 
-    def _boxes(self, box: Box) -> np.ndarray:
-        """Return the columns (`seismo.backends.base.BOX_COLUMNS`) of a box, for every shot."""
-        sub = self._solver.subdomain
-        ox, oy, oz = sub.offset
-        (x0, y0, z0) = box.lo
-        (x1, y1, z1) = box.hi
-        span = [0, 0, 0, 0]  # no layer memory
-        along = [x0 + ox, x0 + ox, *span, x0 + ox, x1 + ox, *span, x1 + ox, x1 + ox, *span]
-        rows = [z0 + oz, z1 + oz, y0 + oy, y1 + oy]
-        columns = [[*rows, shot * sub.volume, 0, *along] for shot in range(sub.batch)]
-        return np.array(columns, np.int64)
+
+def sweeps(
+    solver: SubdomainSolver, update: Callable, writes: Mapping[str, Any], reads: Mapping[str, Any],
+    box: Box, is_closed: bool,
+) -> list[Launch]:  # fmt: skip
+    """Bind a formula on arrays like the fields to a box, with the differences of the interior.
+
+    Args:
+        solver: of the subdomain.
+        update: the formula. The names of its arrays are those of fields, or have that of a field,
+            where the array stands, behind the first underscore.
+        writes: arrays by name that it changes.
+        reads: arrays by name that it reads.
+        box: of points that the subdomain owns.
+        is_closed: whether rows under a free surface have the differences of the closure.
+    """
+    sub = solver.subdomain
+    names = (*writes, *reads)
+    formula = Formula(
+        update, sub.grid.axes, names, tuple(_half_of(solver, name) for name in names), (), ()
+    )
+    discretization = solver.discretization
+    tables = solver.tables[0]
+    launches: list[Launch] = []
+    memory = solver.backend.zeros(LINE + solver.backend.lane_width)
+    nx, ny, nz = sub.grid.points
+    closed = discretization.closed_rows if is_closed else 0
+    for first, last in ((0, closed), (closed, nz)):
+        rows = Box((0, 0, first), (nx, ny, last)) & box
+        if not rows.size:
+            continue
+        width = tables.up.shape[1] if last == closed else 0
+        variant = Variant(
+            discretization.stencil.order, sub.grid.axes, slots=formula.slots, closed=width
+        )
+        operands = KernelFields(tuple(writes.values()), tuple(reads.values()), (), (memory,))
+        launches += solver.backend.sweep(formula, variant, tables, _columns(sub, rows), operands)
+    return launches
+
+
+def _half_of(solver: SubdomainSolver, name: str) -> str:
+    """Return the axes along which an array stands half a cell further, by its name."""
+    field = name.split("_")[1] if "_" in name else name
+    return solver.fields.physics.named(field).half
+
+
+def _columns(sub: Subdomain, box: Box) -> np.ndarray:
+    """Return the columns (`seismo.backends.base.BOX_COLUMNS`) of a box, for every shot."""
+    ox, oy, oz = sub.offset
+    (x0, y0, z0) = box.lo
+    (x1, y1, z1) = box.hi
+    span = [0, 0, 0, 0]  # no layer memory
+    along = [x0 + ox, x0 + ox, *span, x0 + ox, x1 + ox, *span, x1 + ox, x1 + ox, *span]
+    rows = [z0 + oz, z1 + oz, y0 + oy, y1 + oy]
+    columns = [[*rows, shot * sub.volume, 0, *along] for shot in range(sub.batch)]
+    return np.array(columns, np.int64)

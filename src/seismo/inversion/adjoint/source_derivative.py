@@ -19,6 +19,7 @@ import numpy as np
 from seismo.acquisition.sources import PointSource
 from seismo.acquisition.wavelets import SampledWavelet
 from seismo.equations.framework.table import Field, SourceTerm
+from seismo.grid.interpolation import Points
 from seismo.inversion.adjoint.energy_norm import EnergyNorm, mean_at
 from seismo.inversion.adjoint.tape import TapedArray, value_of
 from seismo.inversion.adjoint.tracing import traced
@@ -38,7 +39,9 @@ class ActingTerm:
         field: that it acts on.
         strength: of its component.
         signal: (step) that it adds, times the strength.
-        channels: of the record, one for each of its n points.
+        acts_on: name of the field, or of that which the surface stage adds it to.
+        points: x, y, z and weights (n) of its points, per volume.
+        channels: of the record, one for each of its points.
         scale: (n) by the medium; numbers where images contain its derivative.
         imaged: (n) coefficient whose images contain what it adds otherwise, or None.
     """
@@ -49,6 +52,8 @@ class ActingTerm:
     field: Field
     strength: float
     signal: np.ndarray
+    acts_on: str
+    points: Points
     channels: slice
     scale: Any
     imaged: TapedArray | None
@@ -178,6 +183,13 @@ class SourceReading:
             derivatives[term.shot][term.source].add(term, record)
         return [derivative for of_shot in derivatives for derivative in of_shot]
 
+    def signal_of(self, term: ActingTerm, source: PointSource) -> np.ndarray:
+        """Return the signal (step) of a term whose source has another wavelet."""
+        row = (term.shot, source, term.drive, term.points)
+        _, begins, signals = self._injection.signals_of(term.field, [row], len(term.signal))
+        index = np.clip(np.arange(len(term.signal)) - begins[0], 0, signals.shape[1] - 1)
+        return signals[0, index]
+
     def _add(self, name: str, row: SourceRow, number: int, signal: np.ndarray) -> None:
         """Add the term of a source, unless images contain all that counts of it."""
         shot, _, drive, points = row
@@ -200,22 +212,24 @@ class SourceReading:
         if not varies:
             scale = value_of(scale)
             imaged = None
+        at = Points(x, y, z, weights)
         term = ActingTerm(
-            shot, number, drive, field, strength, signal, slice(0), scale, imaged
+            shot, number, drive, field, strength, signal, name, at, slice(0), scale, imaged
         )  # fmt: skip
         if varies or self._every_term:
-            channels = self._read(name, shot, (x, y, z, weights))
+            channels = self._read(name, shot, at)
             self.terms.append(replace(term, channels=channels))
         top = z == 0
         if strength and top.any():
-            at_top = (x[top], y[top], z[top], weights[top])
+            at_top = Points(x[top], y[top], z[top], weights[top])
             scale = np.broadcast_to(value_of(scale), z.shape)[top]
             for other, coefficient in self._on_surface.get(name, {}).items():
                 by_coefficient = coefficient[z[top], y[top], x[top]] * scale
                 channels = self._read(other, shot, at_top)
-                self.surface_terms.append(
-                    replace(term, channels=channels, scale=by_coefficient, imaged=None)
-                )
+                self.surface_terms.append(replace(
+                    term, acts_on=other, points=at_top, channels=channels, scale=by_coefficient,
+                    imaged=None,
+                ))  # fmt: skip
 
     def _read(self, name: str, shot: int, points: tuple[np.ndarray, ...]) -> slice:
         """Read the adjoint of a field at points (n); return their channels."""

@@ -15,6 +15,8 @@ import numpy as np
 from seismo.grid.grid import AXES
 
 _Back = Callable[[np.ndarray], np.ndarray]  # derivative by a result -> by an operand
+# An operand, how a derivative is carried back to it, and how its change is carried on.
+_Link = tuple["TapedArray", _Back, _Back]
 
 
 class TapedArray:
@@ -22,17 +24,28 @@ class TapedArray:
 
     Attributes:
         value: the numbers.
-        operands: arrays, each with the function that carries a derivative back to it.
+        operands: arrays, each with the functions that carry a derivative back to it, and a change
+            of it on.
     """
 
     __array_priority__ = 1000.0  # numpy's operators leave products with it to this class
     __array_ufunc__ = None
 
     def __init__(
-        self, value: np.ndarray, operands: Iterable[tuple[TapedArray, _Back]] = ()
-    ) -> None:
+        self, value: np.ndarray, operands: Iterable[tuple[TapedArray, _Back]] = (),
+        onwards: _Back | None = None,
+    ) -> None:  # fmt: skip
+        """Remember the operands of a value.
+
+        Args:
+            value: the numbers.
+            operands: arrays, each with the function that carries a derivative back to it.
+            onwards: function that carries a change on; None where it is the same, as of products.
+        """
         self.value = value
-        self.operands = tuple(operands)
+        self.operands: tuple[_Link, ...] = tuple(
+            (operand, back, onwards or back) for operand, back in operands
+        )
 
     def _with(self, other: Any, value: np.ndarray, first: _Back, second: _Back) -> TapedArray:
         further = [(other, second)] if isinstance(other, TapedArray) else []
@@ -90,7 +103,7 @@ class TapedArray:
             np.add.at(spread, index, g)
             return spread
 
-        return TapedArray(self.value[index], [(self, back)])
+        return TapedArray(self.value[index], [(self, back)], lambda change: change[index])
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -104,16 +117,18 @@ class TapedArray:
 
     def next(self, axes: str) -> TapedArray:
         """Return the values of the next nodes along axes; the last ones stay."""
-        value = self.value
-        for axis in axes:
-            value = shifted(value, axis)
+
+        def onwards(change: np.ndarray) -> np.ndarray:
+            for axis in axes:
+                change = shifted(change, axis)
+            return change
 
         def back(g: np.ndarray) -> np.ndarray:
             for axis in axes:
                 g = shifted_back(g, axis)
             return g
 
-        return TapedArray(value, [(self, back)])
+        return TapedArray(onwards(self.value), [(self, back)], onwards)
 
 
 def is_number(value: Any) -> bool:
@@ -163,7 +178,7 @@ def propagate(ends: Iterable[tuple[TapedArray, np.ndarray]]) -> Callable[[TapedA
 
     def visit(array: TapedArray) -> None:
         if id(array) not in order:
-            for operand, _ in array.operands:
+            for operand, *_ in array.operands:
                 visit(operand)
             order[id(array)] = array
 
@@ -178,6 +193,26 @@ def propagate(ends: Iterable[tuple[TapedArray, np.ndarray]]) -> Callable[[TapedA
     # Results come before their operands.
     for array in reversed(list(order.values())):
         if id(array) in derivatives:
-            for operand, back in array.operands:
+            for operand, back, _ in array.operands:
                 add(operand, back(derivatives[id(array)]))
     return lambda array: derivatives.get(id(array), 0.0)
+
+
+class Tangents:
+    """Changes of arrays to first order, with changes of those that they were made of."""
+
+    def __init__(self, beginnings: Iterable[tuple[TapedArray, np.ndarray]]) -> None:
+        """Begin with arrays and their changes, those of others being zero."""
+        self._beginnings = list(beginnings)  # so that no other array has the identity of one
+        self._known: dict[int, Any] = {id(array): change for array, change in self._beginnings}
+        self._arrays: list[TapedArray] = []
+
+    def __call__(self, array: TapedArray) -> Any:
+        """Return the change of an array, of its shape."""
+        if id(array) not in self._known:
+            total = np.zeros(array.shape)
+            for operand, _, onwards in array.operands:
+                total = total + onwards(self(operand))
+            self._known[id(array)] = total
+            self._arrays.append(array)
+        return self._known[id(array)]

@@ -1,0 +1,306 @@
+"""Linearised run: how the fields change, to first order, with the model and the sources.
+
+It takes its steps beside the forward run, with the same kernels. A change dc of a coefficient of a
+term c op(field) adds dc op(field of the forward run), where a source would act::
+
+    stresses        ds += sum over operations of  dc op(v)
+    velocities      dv += dc / c (v - v of the step before)
+    second order    dp += dk / k (change of p in this step - that in the step before)
+
+The last two contain what sources add, as if their scale were proportional to the coefficient: what
+is left of the scale's change acts as a source (`seismo.inversion.adjoint.source_derivative`). All
+these are the products of the images (`seismo.inversion.adjoint.imaging`), turned round: the run is
+the transpose of the gradient, to rounding. Changes in absorbing layers count as zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.sources import Shot
+from seismo.backends.base import Launch
+from seismo.grid.grid import Box
+from seismo.inversion.adjoint.derivative import CoefficientDerivative
+from seismo.inversion.adjoint.imaging import sweeps
+from seismo.inversion.adjoint.source_derivative import ActingTerm, SourceReading
+from seismo.inversion.adjoint.tape import Tangents, TapedArray, value_of
+from seismo.inversion.adjoint.tracing import Operation
+from seismo.model.effective.averaging import of_rock
+from seismo.solver.sampling.injection import InjectionTable, SignalPoints, TableKey
+from seismo.solver.sampling.recording import Recorder, RecordRows
+from seismo.solver.simulation import Prepared, Simulation
+from seismo.solver.subdomain import AddedLaunches, SubdomainSolver
+
+
+def _words(operation: Operation) -> str:
+    return "_".join(word for pair in operation.operands for word in pair)
+
+
+def products(cell) -> None:
+    """Add factors times derivatives of forward velocities to stresses."""
+    added: dict[str, Any] = {}
+    for name in cell.fields:
+        if name.startswith("factor_"):
+            _, field, *words = name.split("_")
+            pairs = tuple(zip(words[::2], words[1::2], strict=True))
+            term = cell[name] * cell.total(*pairs)
+            added[field] = added[field] + term if field in added else term
+    for field, amount in added.items():
+        cell.put(field, cell[field] + amount)
+
+
+def changes(cell) -> None:
+    """Add factors times the change of forward fields since the step before; keep these fields."""
+    for name in cell.fields:
+        if name.startswith("factor_"):
+            field = name.split("_")[1]
+            forward = cell[f"forward_{field}"]
+            cell.put(field, cell[field] + cell[name] * (forward - cell[f"kept_{field}"]))
+            cell.put(f"kept_{field}", forward)
+
+
+def second_changes(cell) -> None:
+    """Add a factor times the change of the change of p in a step; keep the change."""
+    change = cell["forward_p"] - cell["before_p"]
+    cell.put("p", cell["p"] + cell["factor_p"] * (change - cell["kept_p"]))
+    cell.put("kept_p", change)
+
+
+class ModelSources(AddedLaunches):
+    """What a change of the model adds to the fields of a subdomain of the linearised run."""
+
+    def __init__(
+        self, solver: SubdomainSolver, forward: SubdomainSolver, derivative: CoefficientDerivative
+    ) -> None:
+        """Allocate factors.
+
+        Args:
+            solver: the subdomain of the linearised run.
+            forward: the same of the forward run.
+            derivative: which fields and operations have coefficients.
+        """
+        self._solver = solver
+        self._forward = forward
+        fields = solver.fields
+        size = next(iter(fields.wavefield.values())).size
+
+        def new() -> Any:
+            return solver.backend.zeros(size)[:size]
+
+        self._moving = derivative.moving
+        self._operations = derivative.operations
+        self._factors = {f"factor_{name}": new() for name in self._moving}
+        self._kept = {name: new() for name in self._moving}
+        for field, operations in self._operations.items():
+            for operation in operations:
+                self._factors[f"factor_{field}_{_words(operation)}"] = new()
+
+    def reset(self) -> None:
+        """Begin at rest."""
+        for array in self._kept.values():
+            array[:] = 0
+
+    def set_factors(self, factors: Mapping[str, np.ndarray]) -> None:
+        """Set the factors (z, y, x) on the nodes of the grid, by name."""
+        owned = self._solver.subdomain.owned
+        (x0, y0, z0) = owned.lo
+        (x1, y1, z1) = owned.hi
+        backend = self._solver.backend
+        for name, factor in factors.items():
+            inside = self._solver.subdomain.inside(self._factors[name])
+            inside[:] = backend.array(factor[z0:z1, y0:y1, x0:x1].astype(backend.precision))
+
+    def bound(self, stage: str, core: bool, parity: int) -> list[Launch]:
+        """Return the launches after a stage has updated the edges, or the core."""
+        physics = self._solver.fields.physics
+        edges, middle = self._solver.subdomain.edges_and_core()
+        boxes = [middle] if core else edges
+        moving = [name for name in self._moving if physics.stage_writing(name) == stage]
+        launches = self._bind_changes(moving, boxes, parity) if moving else []
+        fields = [name for name in self._operations if physics.stage_writing(name) == stage]
+        return launches + (self._bind_products(fields, boxes, parity) if fields else [])
+
+    def _bind_changes(
+        self, names: Sequence[str], boxes: Sequence[Box], parity: int
+    ) -> list[Launch]:
+        linearised = self._solver.fields
+        forward = self._forward.fields
+        writes: dict[str, Any] = {}
+        reads: dict[str, Any] = {}
+        for name in names:
+            writes |= {name: linearised.written(name, parity), f"kept_{name}": self._kept[name]}
+            reads |= {
+                f"factor_{name}": self._factors[f"factor_{name}"],
+                f"forward_{name}": forward.written(name, parity),
+            }
+        update = changes
+        if linearised.physics.previous:
+            reads["before_p"] = forward.arrays(parity)["p"]
+            update = second_changes
+        return [
+            launch
+            for box in boxes
+            for launch in sweeps(self._solver, update, writes, reads, box, is_closed=False)
+        ]
+
+    def _bind_products(
+        self, names: Sequence[str], boxes: Sequence[Box], parity: int
+    ) -> list[Launch]:
+        linearised = self._solver.fields
+        writes = {name: linearised.written(name, parity) for name in names}
+        reads = {}
+        for name in names:
+            for operation in self._operations[name]:
+                factor = f"factor_{name}_{_words(operation)}"
+                reads[factor] = self._factors[factor]
+        velocities = {
+            field
+            for name in names
+            for operation in self._operations[name]
+            for _, field in operation.operands
+        }
+        for field in sorted(velocities):
+            reads[field] = self._forward.fields.written(field, parity)
+        return [
+            launch
+            for box in boxes
+            for launch in sweeps(self._solver, products, writes, reads, box, is_closed=True)
+        ]
+
+
+@dataclass(frozen=True)
+class SourceChange:
+    """A change of the sources of a batch of shots.
+
+    Attributes:
+        strengths: of each source of each shot, by component.
+        shots: the sources with the changes of their wavelets; None where these do not change.
+    """
+
+    strengths: Sequence[Sequence[Mapping[str, float]]]
+    shots: Sequence[Shot] | None
+
+
+class LinearisedRun:
+    """A simulation of the change of the fields, of a batch of shots."""
+
+    def __init__(self, forward: Simulation) -> None:
+        """Allocate and bind it beside the forward run."""
+        self._forward = forward
+        discretization = forward.discretization
+        self._physics = discretization.physics
+        self.simulation = Simulation(discretization, forward.backend, ranks=forward.ranks)
+        self._derivative = CoefficientDerivative(discretization)
+        self._added = [
+            ModelSources(solver, of_forward, self._derivative)
+            for solver, of_forward in zip(self.simulation.solvers, forward.solvers, strict=True)
+        ]
+        for solver, added in zip(self.simulation.solvers, self._added, strict=True):
+            solver.added.append(added)
+        self._rows: RecordRows | None = None
+        self._taped: dict[str, TapedArray] = {}
+        self._tangents = Tangents([])
+
+    def load_model(self, model: Mapping[str, np.ndarray], change: Mapping[str, np.ndarray]) -> None:
+        """Set the medium's change; its own coefficients are loaded like those of the forward run.
+
+        Args:
+            model: values (z, y, x) of every parameter on the nodes of the grid, in SI.
+            change: of these, zero in absorbing layers.
+        """
+        taped = {name: TapedArray(array) for name, array in model.items()}
+        rock = of_rock(taped, self._physics.medium)  # type: ignore[arg-type]
+        self._taped = self._physics.coefficients(rock, self._forward.discretization.clock.dt)
+        self._tangents = Tangents([(taped[name], array) for name, array in change.items()])
+        factors = {f"factor_{name}": factor for name, factor in self._factors()}
+        for added in self._added:
+            added.set_factors(factors)
+
+    def _factors(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield the factors (z, y, x) of each name, but its beginning."""
+        shape = self._forward.discretization.grid.points[::-1]
+        tangents = self._tangents
+        for field, coefficient in self._derivative.coefficients_of_changes(self._taped):
+            yield field, np.broadcast_to(tangents(coefficient) / coefficient.value, shape)
+        for field, operation, coefficient, at_surface in self._derivative.coefficients_of_products(
+            self._taped
+        ):
+            factor = np.broadcast_to(tangents(coefficient), shape).copy()
+            if at_surface is not coefficient:
+                factor[:1] = np.broadcast_to(tangents(at_surface), shape)[:1]
+            yield f"{field}_{_words(operation)}", factor
+
+    def run(self, shots: Sequence[Shot], change: SourceChange) -> None:
+        """Take all steps of shots that the forward run has loaded, beside it.
+
+        Args:
+            shots: of the batch.
+            change: of their sources.
+        """
+        forward = self._forward
+        simulation = self.simulation
+        reading = SourceReading(
+            simulation.discretization, simulation.solvers[0].injection,
+            [shot.points for shot in shots], self._taped, forward.total_steps, every_term=True,
+        )  # fmt: skip
+        tables = [self._tables(solver, reading, change) for solver in simulation.solvers]
+        if self._rows is None:
+            reader = Recorder(simulation.discretization, simulation.division, simulation.sampled)
+            self._rows = reader.rows_of(shots)
+        simulation.start(Prepared(tables, self._rows))
+        for added in self._added:
+            added.reset()
+        for _ in range(forward.total_steps):
+            forward.advance(1)
+            simulation.advance(1)
+
+    def _tables(
+        self, solver: SubdomainSolver, reading: SourceReading, change: SourceChange
+    ) -> dict[TableKey, InjectionTable]:
+        """Return the tables of changes of sources that act on a subdomain."""
+        entries: dict[str, list[SignalPoints]] = {}
+        signals: dict[str, list[np.ndarray]] = {}
+        for term in (*reading.terms, *reading.surface_terms):
+            for amounts, signal in self._acting(term, reading, change):
+                if not amounts.any():
+                    continue
+                x, y, z, _ = term.points
+                rows = signals.setdefault(term.acts_on, [])
+                x, y, z, strengths = solver.injection.owned(x, y, z, amounts)
+                shot = np.full(len(x), term.shot)
+                number = np.full(len(x), len(rows))
+                entries.setdefault(term.acts_on, []).append(
+                    SignalPoints(x, y, z, shot, strengths, number)
+                )
+                rows.append(signal)
+        tables: dict[TableKey, InjectionTable] = {}
+        for field, of_field in entries.items():
+            joined = SignalPoints(
+                *(np.concatenate(column) for column in zip(*of_field, strict=True))
+            )
+            tables |= solver.injection.tables_of(field, joined, np.array(signals[field]))
+        return tables
+
+    def _acting(
+        self, term: ActingTerm, reading: SourceReading, change: SourceChange
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield amounts (n) at the points of a term, and the signals (step) that they multiply."""
+        weights = term.points[3]
+        scale: np.ndarray = np.broadcast_to(value_of(term.scale), weights.shape)
+        by_medium = np.zeros(weights.shape)
+        if isinstance(term.scale, TapedArray):
+            by_medium = by_medium + self._tangents(term.scale)
+        if term.imaged is not None:
+            by_medium = by_medium - scale * self._tangents(term.imaged) / term.imaged.value
+        yield term.strength * weights * by_medium, term.signal
+        if term.acts_on != term.field.name:
+            return
+        strengths = change.strengths[term.shot][term.source]
+        yield strengths.get(term.drive.component, 0.0) * weights * scale, term.signal
+        if change.shots is not None:
+            source = change.shots[term.shot].points[term.source]
+            yield term.strength * weights * scale, reading.signal_of(term, source)
