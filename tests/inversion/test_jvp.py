@@ -130,6 +130,27 @@ def test_subdomains_and_batches_give_the_same_change(equation: str) -> None:
     assert norm(difference(*changed)) < 1e-12 * norm(changed[0])
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("equation", PARAMETERS)
+def test_card_gives_the_change_of_the_processor(equation: str, dimensions: int) -> None:
+    if (equation, dimensions) == ("elastic_sh", 3):
+        pytest.skip("SH waves are in a plane")
+    document = scenario(equation, dimensions)
+    changed = []
+    derivatives = []
+    for backend in ("cpu", "gpu"):
+        wave = wave_of(document, backend=backend)
+        start = wave.start | model(equation, dimensions)
+        wave(keep=True, **start)
+        changed.append(wave.jvp(**changes_of(document, start)))
+        derivatives.append(wave.pullback(random_residuals(changed[0])))
+    assert norm(difference(*changed)) < 1e-10 * norm(changed[0])
+    for name, derivative in derivatives[0].items():
+        largest = np.abs(derivative).max()
+        assert derivatives[1][name] == pytest.approx(derivative, abs=1e-10 * largest)
+
+
 @pytest.mark.parametrize("equation", ["acoustic", "elastic"])
 def test_remainders_are_of_first_and_second_order(equation: str) -> None:
     """Taylor's theorem over four decades of changes."""

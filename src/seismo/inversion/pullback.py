@@ -78,7 +78,9 @@ class Pullback:
         self._parameters = tuple(parameters)
         self._sources = sources
         every = steps_between(simulation.discretization) if every is None else every
-        self.gradient = Gradient(simulation, every, memory, bool(sources.names))
+        self.gradient = Gradient(
+            simulation, every, memory, bool(self._parameters), bool(sources.names)
+        )
         self._memory = memory
         self._model: ParameterArrays = {}
         self._call: Call | None = None
@@ -148,10 +150,10 @@ class Pullback:
         if not self._parameters:
             return None
         kept = self._kept.pop(batch, None)
-        if kept is None:
+        if kept is None or self.plan.segments > 1:
+            # Steps that are taken again have the sources of this call.
             self._simulation.load(self._loaded.batches[batch])
-            kept = self.gradient.run()
-        return kept
+        return kept or self.gradient.run()
 
     def residuals(self, batch: int, by_traces: Mapping[str, Mapping[str, np.ndarray]]) -> Residuals:
         """Return derivatives by the records of a batch from those by the traces of all shots."""

@@ -26,7 +26,7 @@ class Gradient:
 
     def __init__(
         self, forward: Simulation, every: int = 1, memory: int | None = None,
-        by_sources: bool = False,
+        by_model: bool = True, by_sources: bool = False,
     ) -> None:  # fmt: skip
         """Bind the adjoint run and the images.
 
@@ -34,7 +34,8 @@ class Gradient:
             forward: the forward run.
             every: steps between snapshots.
             memory: in bytes that snapshots may take, a share of the free memory when None.
-            by_sources: whether derivatives by sources are computed, too.
+            by_model: whether derivatives by the model are computed; if not there are no images.
+            by_sources: whether derivatives by sources are computed.
         """
         self._by_sources = by_sources
         self._forward = forward
@@ -45,8 +46,10 @@ class Gradient:
         self._images = [
             Images(solver, self._derivative.products, self._derivative.moving)
             for solver in self.adjoint.simulation.solvers
+            if by_model
         ]
-        self.plan = plan_snapshots(forward, tuple(self._images[0].forward), every, memory)
+        kept_fields = tuple(self._images[0].forward) if by_model else ()
+        self.plan = plan_snapshots(forward, kept_fields, every, memory)
         self.load({})
 
     def load(self, model: Mapping[str, np.ndarray]) -> None:
