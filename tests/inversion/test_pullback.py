@@ -317,3 +317,40 @@ def test_misfits_have_the_derivative_of_runs(kind: str) -> None:
     above, below = (objective(vp=start + h * change)[0] for h in (1e-2, -1e-2))
     slope = float(np.sum(gradient["vp"] * change))
     assert (above - below) / 2e-2 == pytest.approx(slope, rel=1e-5)
+
+
+@pytest.mark.parametrize("equation", ["acoustic", "elastic"])
+def test_chosen_shots_have_their_own_traces_and_gradients(equation):
+    """Of three shots, two together: one, two in another order, and all of them again."""
+    place = scenario(equation, 2)["survey"]["shots"]
+    shots = [*place, {"position": {a: v + 5.0 for a, v in place[0]["position"].items()}}]
+    several = propagator(scenario(equation, 2, survey={"shots": shots, "batch": 2}))
+    models = model(equation, 2)
+    weights = {
+        s: {c: np.random.default_rng(1).standard_normal(t.shape) for c, t in of_set.items()}
+        for s, of_set in several(**models).items()
+    }
+
+    def of_shots(numbers):
+        several.select(numbers)
+        rows = slice(None) if numbers is None else list(numbers)
+        traces = several(keep=True, **models)
+        chosen = {s: {c: w[rows] for c, w in of_set.items()} for s, of_set in weights.items()}
+        return traces, several.pullback(chosen)
+
+    whole, gradient = of_shots(None)
+    parts = {numbers: of_shots(numbers) for numbers in ((2,), (1, 0), (0, 1, 2))}
+    for numbers, (traces, _) in parts.items():
+        for s, of_set in traces.items():
+            for c, section in of_set.items():
+                assert (section == whole[s][c][list(numbers)]).all()
+    for name, of_all in gradient.items():
+        assert (parts[(0, 1, 2)][1][name] == of_all).all()
+        added = parts[(2,)][1][name] + parts[(1, 0)][1][name]
+        assert added == pytest.approx(of_all, rel=1e-9, abs=1e-12 * np.abs(of_all).max())
+    for numbers in ((3,), (-1,), ()):
+        with pytest.raises(ScenarioError, match="shots: "):
+            several.select(numbers)
+    several.select((0,))
+    with pytest.raises(ScenarioError, match="call the propagator with a model first"):
+        several.pullback({})

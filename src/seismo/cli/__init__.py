@@ -24,7 +24,7 @@ import typer
 from typer.core import TyperGroup
 
 from seismo.backends.communicator import end_all
-from seismo.cli import files, machines, runs
+from seismo.cli import files, inversions, machines, runs
 from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
@@ -219,6 +219,7 @@ def schema(
     Console().print(Markdown(text))
 
 
+app.command()(inversions.invert)
 app.command()(files.plot)
 app.command()(files.paraview)
 app.command()(files.convert)

@@ -94,6 +94,11 @@ def plot(
     if results.suffix in (".yaml", ".yml"):
         _plot_scenario(results, kinds, output, option)
         return
+    from seismo.inversion.full_waveform.history import is_inversion
+
+    if results.is_file() and is_inversion(results):
+        _plot_inversion(results, kinds, output, option)
+        return
     from seismo.output.figures import KINDS, too_short
     from seismo.output.results import open_results
 
@@ -127,6 +132,21 @@ def _plot_scenario(
     settings = dict(_setting(text) for text in option or ())
     with preview(file) as opened:
         _draw(opened, chosen_kinds, output or file.parent, settings)
+
+
+def _plot_inversion(
+    file: Path, kinds: list[str] | None, output: Path | None, option: list[str] | None
+) -> None:
+    from seismo.inversion.full_waveform.figures import KINDS, draw_inversion
+    from seismo.inversion.full_waveform.history import open_inversion
+
+    if option:
+        raise ScenarioError(f"--option {option[0]}: figures of an inversion have no options")
+    chosen_kinds = kinds or list(KINDS)
+    with open_inversion(file) as opened:
+        for kind in chosen_kinds:
+            name = f"{file.stem}-{kind}.png"
+            print(draw_inversion(opened, kind, _picture(output, name, len(chosen_kinds))))
 
 
 def _draw(

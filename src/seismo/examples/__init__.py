@@ -1,4 +1,4 @@
-"""Scenarios, machine profiles, scripts, notebooks and the ladder, to list and to copy.
+"""Scenarios, inversions, machine profiles, scripts, notebooks and the ladder, to list and to copy.
 
 In the sources the folders beside this file are links to those at the top; an installed seismo has
 copies of them.
@@ -19,7 +19,7 @@ from seismo.output.run_directory import make_folder, write_new
 from seismo.scenario.mistakes import closest_match
 
 HERE = Path(__file__).parent
-KINDS = ("scenarios", "configs", "scripts", "notebooks", "ladder")
+KINDS = ("scenarios", "inversions", "configs", "scripts", "notebooks", "ladder")
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def misfit(
         ValueError: there is no such kind, or weights belong to no observed traces.
         TypeError: the kind has no such option, or needs one.
     """
-    compare = _chosen(kind, options)
+    compare = comparison(kind, **options)
     if weights is not None:
         _refuse_unknown(weights, observed)
         compare = _weighted(compare, weights)
@@ -176,8 +176,13 @@ def _quotient(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return np.divide(numerator, denominator, out=np.zeros(shape), where=denominator > 0.0)
 
 
-def _chosen(kind: str | TraceMisfit, options: Mapping[str, Any]) -> TraceMisfit:
-    """Return the misfit of a kind with its options, which are checked before any run."""
+def comparison(kind: str | TraceMisfit, **options: Any) -> TraceMisfit:
+    """Return the misfit of traces of a kind with its options, as `misfit` takes them.
+
+    Raises:
+        ValueError: there is no such kind.
+        TypeError: the kind has no such option, or needs one.
+    """
     if not callable(kind) and kind not in KINDS:
         raise ValueError(f"kind: {kind!r}; use {', '.join(KINDS)} or a function")
     function: Callable[..., Any] = kind if callable(kind) else KINDS[kind]

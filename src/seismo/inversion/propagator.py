@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.sources import Shot
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import choose
 from seismo.errors import ScenarioError
 from seismo.inversion.adjoint.snapshots import SnapshotPlan
@@ -48,6 +49,7 @@ class Propagator:
         bounds: Mapping[str, tuple[float, float]] | None = None, *, backend: str = "auto",
         device: int | None = None, threads: int | None = None, snapshots: int | None = None,
         memory: int | None = None, wavelet_interval: float | None = None,
+        ranks: SerialCommunicator | None = None,
     ) -> None:  # fmt: skip
         """Plan the runs of a scenario, and load its own model.
 
@@ -67,6 +69,8 @@ class Propagator:
                 computed twice.
             wavelet_interval: s between the samples of wavelets that are given, the time step when
                 None. The first is at the time 0 before delays; beyond the last they are zero.
+            ranks: processes that work beside each other, each with a propagator: each takes a GPU,
+                or a share of the cores, of its own.
 
         Raises:
             ScenarioError: the scenario will not do, or not for other models.
@@ -84,7 +88,7 @@ class Propagator:
         if self.parameters:
             refuse_unsuited(self.scenario, self.parameters)
             models = ModelRange(self.bounds)
-        chosen = choose(backend, device, threads).make(self.scenario.precision)
+        chosen = choose(backend, device, threads, ranks).make(self.scenario.precision)
         self.discretization = discretize(self.scenario, chosen.batch_points, models=models)
         self.simulation = Simulation(self.discretization, chosen, from_rest=True)
         self._own_model = arrays_of(self.discretization.earth)
@@ -261,6 +265,31 @@ class Propagator:
             simulation.advance(min(every, simulation.total_steps - simulation.step))
             yield simulation.step, FieldsOfStep(simulation, len(self.batches[batch]))
 
+    def select(self, shots: Sequence[int] | None = None) -> None:
+        """Choose the shots of later calls: their traces are those of these shots, in this order.
+
+        Args:
+            shots: numbers of shots of the scenario, from 0; all of them when None.
+
+        Raises:
+            ScenarioError: there is no such shot, none is chosen, or parameters of sources are
+                among those of the propagator.
+        """
+        known = self.discretization.shots
+        numbers = range(len(known)) if shots is None else shots
+        if self.sources.names:
+            raise ScenarioError(
+                f"shots: cannot be chosen beside the parameter {self.sources.names[0]} of sources; "
+                "leave that out"
+            )
+        for number in numbers:
+            if not 0 <= number < len(known):
+                raise ScenarioError(f"shots: {number}: give numbers from 0 to {len(known) - 1}")
+        if not len(numbers):
+            raise ScenarioError("shots: none is chosen; name at least one, or None for all")
+        self.batches = self._batches_of([known[number] for number in numbers])
+        self._called = []
+
     def _load(self, model: ParameterArrays) -> None:
         """Load a model of all parameters of the equation, unless it is loaded."""
         if self.parameters and self.model is not model:
@@ -273,7 +302,8 @@ class Propagator:
         if keep:
             self._adjoint.load(call)
         simulation = self.simulation
-        traces = empty_traces(self.discretization, simulation.backend.precision)
+        count = len(call.shots)
+        traces = empty_traces(self.discretization, simulation.backend.precision, count)
         first = 0
         for number, shots in enumerate(call.batches):
             simulation.load(shots)

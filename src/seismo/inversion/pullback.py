@@ -159,4 +159,7 @@ class Pullback:
         """Return derivatives by the records of a batch from those by the traces of all shots."""
         batches = self._loaded.batches
         first = sum(len(shots) for shots in batches[:batch])
-        return residuals_of(self._simulation.discretization, first, batches[batch], by_traces)
+        count = len(self._loaded.shots)
+        return residuals_of(
+            self._simulation.discretization, first, batches[batch], by_traces, count
+        )

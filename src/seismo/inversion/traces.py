@@ -16,21 +16,23 @@ from seismo.solver.simulation import Simulation
 Traces = dict[str, dict[str, np.ndarray]]  # (shot, receiver, sample) by set and component
 
 
-def empty_traces(discretization: Discretization, precision: str) -> Traces:
-    """Allocate the traces of all shots; those of receivers that do not record are NaN."""
+def empty_traces(discretization: Discretization, precision: str, shots: int) -> Traces:
+    """Allocate the traces of so many shots; those of receivers that do not record are NaN."""
     traces: Traces = {}
     for group in discretization.groups:
-        shape = section_shape(discretization, group)
+        shape = section_shape(discretization, group, shots)
         names = group.components(discretization.physics)
         traces[group.name] = {name: np.full(shape, np.nan, precision) for name in names}
     return traces
 
 
-def section_shape(discretization: Discretization, group: ReceiverGroup) -> tuple[int, int, int]:
-    """Return how many shots, receivers and samples a component of a set has."""
+def section_shape(
+    discretization: Discretization, group: ReceiverGroup, shots: int
+) -> tuple[int, int, int]:
+    """Return the numbers of shots, receivers and samples of a component of a set."""
     clock = discretization.clock
     samples = clock.steps // clock.steps_between(group.interval) + 1
-    return len(discretization.shots), len(group), samples
+    return shots, len(group), samples
 
 
 def read_traces(simulation: Simulation, first: int, shots: Sequence[Shot], traces: Traces) -> None:

@@ -19,7 +19,7 @@ from seismo.solver.sampling.traces import in_blocks, processing_of
 
 def residuals_of(
     discretization: Discretization, first: int, shots: Sequence[Shot],
-    by_traces: Mapping[str, Mapping[str, np.ndarray]],
+    by_traces: Mapping[str, Mapping[str, np.ndarray]], count: int,
 ) -> Residuals:  # fmt: skip
     """Return derivatives by the records of a batch of shots.
 
@@ -30,12 +30,13 @@ def residuals_of(
         by_traces: derivatives by the traces of all shots: set -> component -> (shot, receiver,
             sample); those that are left out are zero, and those of receivers that do not record
             do not count.
+        count: of all shots.
 
     Raises:
         ScenarioError: there is no such set or component, a derivative has another shape, or is not
             finite.
     """
-    _refuse_unknown(discretization, by_traces)
+    _refuse_unknown(discretization, by_traces, count)
     residuals: dict[tuple[int, str, str], np.ndarray] = {}
     for group in discretization.groups:
         components = group.components(discretization.physics)
@@ -56,7 +57,7 @@ def residuals_of(
 
 
 def _refuse_unknown(
-    discretization: Discretization, by_traces: Mapping[str, Mapping[str, np.ndarray]]
+    discretization: Discretization, by_traces: Mapping[str, Mapping[str, np.ndarray]], count: int
 ) -> None:
     groups = {group.name: group for group in discretization.groups}
     for name, sections in by_traces.items():
@@ -64,7 +65,7 @@ def _refuse_unknown(
             raise ScenarioError(f"{name}: no receiver set has this name; choose {_listed(groups)}")
         group = groups[name]
         known = group.components(discretization.physics)
-        shape = section_shape(discretization, group)
+        shape = section_shape(discretization, group, count)
         for component, section in sections.items():
             if component not in known:
                 raise ScenarioError(

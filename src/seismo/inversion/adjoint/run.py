@@ -46,7 +46,7 @@ class AdjointRun:
         run = lengthened(forward.discretization)
         self.simulation = Simulation(run, forward.backend, ranks=forward.ranks)
         self.norm = EnergyNorm(run)
-        self._rows: RecordRows | None = None
+        self._rows: dict[int, RecordRows] = {}  # by the number of shots
         self._coefficients: Mapping[str, np.ndarray] = {}
 
     def load(
@@ -87,13 +87,12 @@ class AdjointRun:
         return self.simulation.backend.fetch(self.simulation.recorder.record)
 
     def _rows_of(self, shots: Sequence[Shot]) -> RecordRows:
-        """Return the rows that read the receivers; the same for all shots."""
-        if self._rows is None:
+        """Return the rows that read the receivers; the same for as many other shots."""
+        if len(shots) not in self._rows:
             simulation = self.simulation
             reader = Recorder(simulation.discretization, simulation.division, simulation.sampled)
-            self._rows = reader.rows_of(shots)
-        assert self._rows is not None
-        return self._rows
+            self._rows[len(shots)] = reader.rows_of(shots)
+        return self._rows[len(shots)]
 
     def _tables(
         self, injection: Injection, rows: RecordRows, residuals: Residuals

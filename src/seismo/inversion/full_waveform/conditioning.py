@@ -1,0 +1,117 @@
+"""Masks and preconditioners of an inversion, as arrays on the nodes of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from seismo.grid.grid import AXES, Grid
+from seismo.inversion.full_waveform.settings import DepthPower, FixedNodes
+from seismo.inversion.propagator import Propagator
+from seismo.model.node_values import nodes_along
+from seismo.solver.discretization import Discretization
+
+
+def mask_of(
+    settings: FixedNodes, discretization: Discretization, start: dict[str, np.ndarray]
+) -> np.ndarray:
+    """Return the mask (z, [y,] x): 0 where nodes stay as they are, 1 where they are free.
+
+    Args:
+        settings: the nodes that stay.
+        discretization: the run.
+        start: values (z, [y,] x) of the first model by parameter.
+    """
+    grid = discretization.grid
+    places = _places(grid)
+    mask = np.ones(np.broadcast_shapes(*(place.shape for place in places.values())))
+    if settings.above is not None:
+        mask *= places["z"] >= settings.above
+    if settings.slower_than is not None:
+        mask *= start.get("vp", start.get("vs", mask)) >= settings.slower_than
+    if settings.layers is not None:
+        mask *= _away_from_layers(grid, places, settings.layers)
+    if settings.sources is not None:
+        positions = [p.position for shot in discretization.shots for p in shot.points]
+        mask *= _growing(places, positions, settings.sources)
+    if settings.receivers is not None:
+        for group in discretization.groups:
+            mask *= _growing(places, group.all_positions, settings.receivers)
+    return mask
+
+
+def depth_weights(settings: DepthPower, grid: Grid) -> np.ndarray:
+    """Return the preconditioner (z, [y,] x) of depth, at most 1.
+
+    It acts twice on a step, so it is the square root of the wanted power. The first row has the
+    weight of half a cell.
+    """
+    z = nodes_along(grid, "z")
+    depth = np.maximum(z - z[0], 0.5 * grid.spacing[AXES.index("z")])
+    of_rows = (depth / depth[-1]) ** (0.5 * settings.power)
+    shape = [nodes_along(grid, a).size for a in "zyx" if a in grid.axes]
+    return np.broadcast_to(of_rows.reshape(-1, *(1,) * (len(shape) - 1)), shape).copy()
+
+
+def illumination_weights(energy: np.ndarray, level: float) -> np.ndarray:
+    """Return the preconditioner (z, [y,] x) of an energy of waves, at most 1.
+
+    Its square, which acts on a step, is level / (level + share of the greatest energy).
+
+    Literature: Shin, Jang & Min (2001, Geophys. Prosp. 49, 592-606).
+    """
+    largest = float(energy.max())
+    share = energy / largest if largest else energy
+    return np.sqrt(level / (level + share))
+
+
+def energy_of(propagator: Propagator, batch: int, every: int, models: dict) -> np.ndarray:
+    """Return the sum over time and shots of squared fields (z, [y,] x) of a batch of shots.
+
+    The fields are pressure where the equation is of second order in time, else velocities.
+
+    Args:
+        propagator: of the waves.
+        batch: number of the batch.
+        every: steps between the fields that are added.
+        models: values (z, [y,] x) by parameter.
+    """
+    physics = propagator.discretization.physics
+    names = [f.name for f in physics.fields if f.late and not f.previous_of]
+    names = list(physics.previous) or names
+    energy = np.zeros(propagator.shape)
+    for _, fields in propagator.steps(every=every, batch=batch, **models):
+        for name in names:
+            energy += (fields[name].astype(float) ** 2).sum(axis=0)
+    return energy
+
+
+def _places(grid: Grid) -> dict[str, np.ndarray]:
+    """Return the coordinates of the nodes in m, by axis, so that they broadcast to a model."""
+    axes = [axis for axis in "zyx" if axis in grid.axes]
+    return dict(zip(axes, np.ix_(*(nodes_along(grid, axis) for axis in axes)), strict=True))
+
+
+def _away_from_layers(grid: Grid, places: dict[str, np.ndarray], distance: float) -> np.ndarray:
+    """Return which nodes lie further than a distance from all absorbing layers."""
+    away = np.ones(1, bool)
+    for axis, place in places.items():
+        n = AXES.index(axis)
+        if grid.low[n]:
+            away = away & (place - place.min() >= distance)
+        if grid.high[n]:
+            away = away & (place.max() - place >= distance)
+    return away
+
+
+def _growing(
+    places: dict[str, np.ndarray], positions: Iterable[Iterable[float]], reach: float
+) -> np.ndarray:
+    """Return weights that grow from 0 at positions (n, 3) m to 1 at a distance from them."""
+    weights = np.ones(1)
+    for position in np.unique(np.array([tuple(p) for p in positions]), axis=0):
+        squares = [(place - position[AXES.index(a)]) ** 2 for a, place in places.items()]
+        share = np.minimum(np.sqrt(sum(squares)) / reach, 1.0)
+        weights = np.minimum(weights, 0.5 - 0.5 * np.cos(np.pi * share))
+    return weights

@@ -1,0 +1,177 @@
+"""Preparation of an inversion: waves, first model, unknowns and observed traces, all checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from seismo.backends.communicator import SerialCommunicator
+from seismo.grid.grid import AXES
+from seismo.inversion.full_waveform.conditioning import depth_weights, mask_of
+from seismo.inversion.full_waveform.objective import ShotSum
+from seismo.inversion.full_waveform.observed import ObservedTraces, read_observed
+from seismo.inversion.full_waveform.settings import DepthPower, Inversion
+from seismo.inversion.full_waveform.traces import BandComparison
+from seismo.inversion.full_waveform.unknowns import Tie, Unknown, Unknowns, gaussian
+from seismo.inversion.propagator import Propagator
+from seismo.model.node_values import ModelRange, arrays_of
+from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import discretize
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where an inversion runs: the options of a propagator, and the ranks that share it."""
+
+    backend: str = "auto"
+    device: int | None = None
+    threads: int | None = None
+    ranks: SerialCommunicator = SerialCommunicator()
+
+
+class PreparedInversion:
+    """An inversion that is ready to run.
+
+    Attributes:
+        inversion: its settings.
+        machine: where it runs.
+        scenario: with the first model as its own.
+        start: values (z, [y,] x) of the first model, by unknown and tied parameter.
+        mask: (z, [y,] x) from 0, where nodes stay, to 1.
+        propagator: computes the waves.
+        observed: traces, and remarks on them.
+    """
+
+    def __init__(self, inversion: Inversion, machine: Machine = Machine()) -> None:
+        """Check all that can be checked before the first step.
+
+        Raises:
+            ScenarioError: the inversion cannot be run as written.
+        """
+        self.inversion = inversion
+        self.machine = machine
+        self.scenario = inversion.first_scenario()
+        self._unknowns = {
+            name: Unknown(section.bounds, section.unknown)
+            for name, section in inversion.parameters.by_name.items()
+        }
+        self._ties = {name: Tie(*tie) for name, tie in inversion.ties.by_name.items()}
+        self._refuse_unknown_names()
+        run = discretize(self.scenario)
+        names = (*self._unknowns, *self._ties)
+        sampled = arrays_of(ModelRange({}).on_nodes(run.earth, run.grid))
+        self.start = {name: sampled[name] for name in names}
+        self.mask = np.array(mask_of(inversion.mask, run, sampled))
+        self._refuse_start()
+        ranks = machine.ranks
+        self.propagator = Propagator(
+            self.scenario, names, {name: self._range(name) for name in names},
+            backend=machine.backend, device=machine.device, threads=machine.threads,
+            snapshots=inversion.snapshots, ranks=ranks,
+        )  # fmt: skip
+        self.observed: ObservedTraces = read_observed(inversion, self.propagator.discretization)
+        shots = len(self.propagator.discretization.shots)
+        if inversion.shots is not None and inversion.shots.each > shots:
+            problem = f"exceeds the {shots} shots of the scenario; give at most as many"
+            raise inversion.mistake("shots", "each", problem=problem)
+        _ = self.propagator.plan  # refuses what has no derivative
+
+    def unknowns(self) -> Unknowns:
+        """Return the map from unknowns to models, at the first model."""
+        grid = self.propagator.discretization.grid
+        spacing = tuple(grid.spacing[AXES.index(a)] for a in "zyx" if a in grid.axes)
+        smoothing = gaussian(self.inversion.smooth, spacing)
+        unknowns = Unknowns(self._unknowns, self._ties, self.start, self.mask, smoothing)
+        settings = self.inversion.precondition
+        if isinstance(settings, DepthPower):
+            # Tied parameters follow from the beginning.
+            unknowns.begin(self.start, depth_weights(settings, grid))
+        return unknowns
+
+    def shot_sum(self) -> ShotSum:
+        """Return the sum over the batches of shots, on all ranks."""
+        compare = partial(
+            BandComparison, self.propagator.discretization, self.observed.sections,
+            self.inversion.misfit,
+        )  # fmt: skip
+        return ShotSum(self.propagator, compare, self.machine.ranks)
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """What the numbers depend on, by words for messages."""
+        sections = self.observed.sections
+        digest = hashlib.sha256()
+        for name in sorted(sections):
+            for component in sorted(sections[name]):
+                digest.update(f"{name}.{component}".encode())
+                digest.update(np.ascontiguousarray(sections[name][component]).tobytes())
+        settings = self.inversion.model_dump(
+            mode="json", exclude={"title", "output", "observed", "scenario"}
+        )
+        return {
+            "inversion": settings,
+            "scenario": self.scenario.to_yaml(),
+            "observed": digest.hexdigest(),
+            "kind of device": self.propagator.simulation.backend.name,
+            "number of shots together": self.propagator.discretization.batch,
+        }
+
+    @property
+    def identity(self) -> str:
+        """The digest of the facts."""
+        return hashlib.sha256(json.dumps(self.facts, sort_keys=True).encode()).hexdigest()
+
+    def _range(self, name: str) -> tuple[float, float]:
+        """Return the least and greatest value that a parameter may have, fixed nodes included."""
+        if name in self._unknowns:
+            ends = list(self._unknowns[name].bounds)
+        else:
+            tie = self._ties[name]
+            ends = [float(tie.of(np.array(end))) for end in self._unknowns[tie.source].bounds]
+        fixed = self.start[name][self.mask == 0.0]
+        ends += _ends(fixed)
+        return min(ends), max(ends)
+
+    def _refuse_unknown_names(self) -> None:
+        """Refuse parameters that are none of the scenario's equation."""
+        equation = self.scenario.equation
+        known = {parameter.name for parameter in equation.parameters}
+        for section, names in (("parameters", self._unknowns), ("ties", self._ties)):
+            for name in names:
+                if name not in known:
+                    problem = f"is no parameter of {equation.name}; use {', '.join(sorted(known))}"
+                    raise self.inversion.mistake(section, name, problem=problem)
+
+    def _refuse_start(self) -> None:
+        """Refuse a first model beyond the bounds at nodes that are free."""
+        free = self.mask > 0.0
+        if not free.any():
+            raise self.inversion.mistake("mask", problem="leaves no node free; shorten distances")
+        for name, unknown in self._unknowns.items():
+            low, high = unknown.bounds
+            values = self.start[name][free]
+            if values.min() < low or values.max() > high:
+                problem = (
+                    f"the first model has {values.min():.6g} to {values.max():.6g}; widen the "
+                    "bounds, or let `mask` hold those nodes"
+                )
+                raise self.inversion.mistake("parameters", name, "bounds", problem=problem)
+
+
+def _ends(values: np.ndarray) -> list[float]:
+    return [float(values.min()), float(values.max())] if values.size else []
+
+
+def gradient_runs(prepared: PreparedInversion) -> int:
+    """Return the batches of shots of an evaluation."""
+    discretization: Discretization = prepared.propagator.discretization
+    shots = len(discretization.shots)
+    if prepared.inversion.shots is not None:
+        shots = prepared.inversion.shots.each
+    return -(-shots // discretization.batch)

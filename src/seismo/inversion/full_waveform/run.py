@@ -1,0 +1,323 @@
+"""The course of an inversion: bands, iterations, evaluations, and the files that they leave."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from seismo.errors import ScenarioError, StoppedError
+from seismo.inversion.full_waveform.conditioning import illumination_weights
+from seismo.inversion.full_waveform.history import (
+    COMPLETE,
+    UNFINISHED,
+    History,
+    Iteration,
+    is_inversion,
+    open_inversion,
+    write_history,
+)
+from seismo.inversion.full_waveform.journal import Evaluation, Journal
+from seismo.inversion.full_waveform.objective import ShotSum
+from seismo.inversion.full_waveform.optimisers import minimise
+from seismo.inversion.full_waveform.preparation import PreparedInversion
+from seismo.inversion.full_waveform.settings import SourceIllumination
+from seismo.inversion.full_waveform.unknowns import ModelArrays, Unknowns
+from seismo.inversion.problem import Problem
+from seismo.model.node_values import nodes_along
+from seismo.output.run_directory import final_path
+from seismo.output.run_directory.lock import Lock
+from seismo.output.run_directory.partial_files import run_folder
+
+
+@dataclass(frozen=True)
+class Advance:
+    """Where an inversion is.
+
+    Attributes:
+        band: number of the band, from 0, of so many `bands`.
+        bands: how many there are.
+        corner: of the band in Hz, math.inf for no filter.
+        iteration: of the band; 0 is its first model.
+        iterations: of a band, at most.
+        evaluations: made so far, those of an earlier process included.
+        misfit: over the first of the band.
+        seconds: since this process began to evaluate.
+        replayed: whether the last evaluation is of an earlier process.
+    """
+
+    band: int
+    bands: int
+    corner: float
+    iteration: int
+    iterations: int
+    evaluations: int
+    misfit: float
+    seconds: float
+    replayed: bool
+
+    @property
+    def fraction(self) -> float:
+        """Share of the iterations done."""
+        return (self.band + self.iteration / self.iterations) / self.bands
+
+    @property
+    def band_name(self) -> str:
+        """The band in words."""
+        return "all frequencies" if math.isinf(self.corner) else f"below {self.corner:g} Hz"
+
+    def __str__(self) -> str:
+        """Describe it in a line."""
+        return (
+            f"band {self.band + 1}/{self.bands} ({self.band_name})  "
+            f"iteration {self.iteration}/{self.iterations}  misfit {self.misfit:.4g} of the first  "
+            f"{self.evaluations} evaluations"
+        )
+
+
+Report = Callable[[Advance], None]
+
+
+def _nothing(advance: Advance) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True)
+class InversionRequest:
+    """How to run an inversion.
+
+    Attributes:
+        output: the results; None for those that the settings name.
+        resume: True to go on where there is something to go on from, False to start over, None to
+            refuse where there is.
+        report: called at each iteration.
+        is_stopping: asked before each evaluation whether the run shall stop.
+    """
+
+    output: Path | None = None
+    resume: bool | None = None
+    report: Report = _nothing
+    is_stopping: Callable[[], bool] = lambda: False
+
+
+def invert(prepared: PreparedInversion, request: InversionRequest) -> Path:
+    """Run an inversion to its end, and return the path of its results.
+
+    Raises:
+        ScenarioError: results of something else are there, or an inversion that has not ended.
+        StorageError: the disk is full or failing.
+        StoppedError: it was asked to stop.
+    """
+    final = final_path(request.output or prepared.inversion.results_path)
+    if final.exists() and final.stat().st_size and not is_inversion(final):
+        raise ScenarioError(f"{final}: is there and holds no inversion; choose another name")
+    folder = run_folder(final)
+    with Lock(folder):
+        journal = Journal(folder)
+        if journal.has_begun and request.resume is None:
+            raise ScenarioError(
+                f"{folder}: an inversion has not ended here; go on with --resume, or start over "
+                "with --no-resume"
+            )
+        if not request.resume:
+            journal.clear()
+        elif not journal.has_begun and _is_complete(final, prepared):
+            journal.clear()
+            return final
+        journal.begin(prepared.facts)
+        _Course(prepared, request, journal, final).go()
+        journal.clear()
+    return final
+
+
+def _is_complete(final: Path, prepared: PreparedInversion) -> bool:
+    """Whether complete results of this very inversion are there."""
+    if not final.exists():
+        return False
+    with open_inversion(final) as results:
+        return (
+            results.attributes["status"] == COMPLETE
+            and results.attributes["identity"] == prepared.identity
+        )
+
+
+@dataclass
+class _Record:
+    """Iterations and evaluations so far."""
+
+    iterations: list[Iteration] = field(default_factory=list)
+    corners: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+
+class _Course:
+    """An inversion that runs."""
+
+    def __init__(
+        self, prepared: PreparedInversion, request: InversionRequest, journal: Journal, final: Path
+    ) -> None:
+        self._prepared = prepared
+        self._request = request
+        self._journal = journal
+        self._final = final
+        self._sum: ShotSum = prepared.shot_sum()
+        self._unknowns: Unknowns = prepared.unknowns()
+        self._record = _Record()
+        self._began = time.monotonic()
+        self._band = 0
+        self._in_band = 0  # evaluations of the band
+        self._latest: list[tuple[bytes, int]] = []  # unknowns and numbers since the last iteration
+
+    def go(self) -> None:
+        """Go through all bands, and write the results at the end of each."""
+        model = self._unknowns.models(self._zeros())
+        bands = self._prepared.inversion.bands
+        try:
+            for number in range(len(bands)):
+                self._band = number
+                model = self._of_band(model)
+                is_last = number + 1 == len(bands)
+                if is_last or not self._is_replaying:
+                    self._write(COMPLETE if is_last else UNFINISHED)
+        except StoppedError:
+            self._sum.end()
+            raise
+        self._sum.end()
+
+    @property
+    def _is_replaying(self) -> bool:
+        """Whether the next evaluation is in the journal."""
+        return len(self._record.values) < self._journal.count
+
+    def _of_band(self, model: ModelArrays) -> ModelArrays:
+        """Invert a band from a model on, and return the last accepted model."""
+        self._in_band = 0
+        self._latest = []
+        weights = self._weights(model)
+        self._unknowns.begin(model, weights)
+        problem = Problem(
+            self._objective, self._zeros(), scales=dict.fromkeys(self._unknowns.names, 1.0),
+            mask=self._unknowns.mask > 0.0,
+        )  # fmt: skip
+        limits = [self._unknowns.bounds(name) for name in self._unknowns.names]
+        joined = [of_name for of_name in limits if of_name is not None]
+        self._problem = problem
+        minimise(
+            self._prepared.inversion.optimiser, self._evaluate, problem.flat_start,
+            np.concatenate(joined) if joined else None, self._accept,
+        )  # fmt: skip
+        return self._journal.read(self._record.iterations[-1].evaluation).models
+
+    def _weights(self, model: ModelArrays) -> np.ndarray | None:
+        """Return the preconditioner of a band; None where it is the same for all."""
+        settings = self._prepared.inversion.precondition
+        if not isinstance(settings, SourceIllumination):
+            return None
+        return self._journal.weights(
+            self._band, lambda: illumination_weights(self._sum.energy(model), settings.level)
+        )
+
+    def _zeros(self) -> ModelArrays:
+        return {name: np.zeros_like(self._unknowns.mask) for name in self._unknowns.names}
+
+    def _objective(self, **changes: np.ndarray) -> tuple[float, ModelArrays]:
+        """Return the misfit of unknowns and its gradient by them."""
+        models = self._unknowns.models(changes)
+        value, by_parameter = self._sum.misfit(self._corner, models, self._shots())
+        gradient = self._unknowns.with_ties(by_parameter, models)
+        self._computed = models, gradient
+        return value, self._unknowns.transposed(gradient, changes, models)
+
+    @property
+    def _corner(self) -> float:
+        return self._prepared.inversion.bands[self._band]
+
+    def _shots(self) -> list[int]:
+        """Return the numbers of the shots of the next evaluation."""
+        count = len(self._prepared.propagator.discretization.shots)
+        drawn = self._prepared.inversion.shots
+        if drawn is None:
+            return list(range(count))
+        random = np.random.default_rng([drawn.random, self._band, self._in_band])
+        return sorted(random.choice(count, drawn.each, replace=False).tolist())
+
+    def _evaluate(self, unknowns: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the misfit of unknowns and its gradient, from the journal where it has them."""
+        number = len(self._record.values)
+        if self._is_replaying:
+            evaluation = self._journal.read(number)
+            if not np.array_equal(evaluation.unknowns, unknowns):
+                raise ScenarioError(
+                    f"{self._journal.path(number)}: the optimiser took another path here; versions "
+                    "of NumPy or SciPy differ: go on where it was begun, or start over with "
+                    "--no-resume"
+                )
+            self._problem.unit = evaluation.unit
+        else:
+            evaluation = self._computed_at(unknowns)
+            self._journal.append(evaluation)
+        self._in_band += 1
+        self._record.values.append(evaluation.value * evaluation.unit)
+        self._record.corners.append(self._corner)
+        self._latest.append((unknowns.tobytes(), number))
+        return evaluation.value, evaluation.flat_gradient
+
+    def _computed_at(self, unknowns: np.ndarray) -> Evaluation:
+        if self._request.is_stopping():
+            if self._record.iterations:
+                self._write(UNFINISHED)
+            raise StoppedError(
+                f"stopped after {self._journal.count} evaluations; go on with --resume"
+            )
+        value, gradient = self._problem.flat(unknowns)
+        if not (math.isfinite(value) and np.isfinite(gradient).all()):
+            raise ScenarioError("the misfit or its gradient is not finite; check observed traces")
+        models, gradients = self._computed
+        unit = self._problem.unit
+        assert unit is not None
+        return Evaluation(unknowns.copy(), value, unit, gradient, models, gradients)
+
+    def _accept(self, unknowns: np.ndarray) -> None:
+        """Take an iteration of the optimiser, and report it."""
+        key = unknowns.tobytes()
+        evaluation = next(number for bits, number in reversed(self._latest) if bits == key)
+        self._latest = [(key, evaluation)]
+        self._record.iterations.append(Iteration(self._band, self._corner, evaluation))
+        rows = [row for row in self._record.iterations if row.band == self._band]
+        values = self._record.values
+        first = values[rows[0].evaluation] or 1.0
+        self._request.report(
+            Advance(
+                self._band,
+                len(self._prepared.inversion.bands),
+                self._corner,
+                len(rows) - 1,
+                self._prepared.inversion.optimiser.iterations,
+                len(values),
+                values[evaluation] / first,
+                time.monotonic() - self._began,
+                self._is_replaying,
+            )  # fmt: skip
+        )
+
+    def _write(self, status: str) -> None:
+        """Write the results so far."""
+        inversion = self._prepared.inversion
+        run = self._prepared.propagator.discretization
+        sources = [point.position for shot in run.shots for point in shot.points]
+        receivers = [group.all_positions for group in run.groups]
+        history = History(
+            self._record.iterations, self._record.corners, self._record.values,
+            {a: nodes_along(run.grid, a) for a in "zyx" if a in run.grid.axes},
+            {"source": np.array(sources), "receiver": np.concatenate(receivers)},
+            {
+                "title": inversion.title, "status": status,
+                "identity": self._prepared.identity, "inversion_text": inversion.text,
+                "inversion": inversion.resolved(), "scenario": self._prepared.scenario.to_yaml(),
+            },
+        )  # fmt: skip
+        write_history(self._final, history, self._journal.read)
