@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 import seismo
-from seismo.inversion.full_waveform.preparation import Machine, PreparedInversion
+from seismo.inversion.full_waveform.preparation import InversionMachine, PreparedInversion
 from seismo.inversion.full_waveform.settings import Inversion, load_inversion
 
 SPACING = 10.0
@@ -29,7 +29,7 @@ SETTINGS = {
     "mask": {"sources": 40.0},
     "snapshots": 1,
 }
-ON_ONE_THREAD = Machine("cpu", None, 1)
+ON_ONE_THREAD = InversionMachine("cpu", None, 1)
 
 
 def scenario(**keys) -> dict:
@@ -76,4 +76,4 @@ def settings(folder: Path, **keys) -> Inversion:
 
 def prepared(folder: Path, **keys) -> PreparedInversion:
     """Return the inversion, ready to run on the CPU."""
-    return PreparedInversion(settings(folder, **keys), ON_ONE_THREAD)
+    return PreparedInversion(settings(folder, **keys), seismo.Propagator, ON_ONE_THREAD)

@@ -187,7 +187,7 @@ def test_the_gradient_is_the_same_for_any_number_of_ranks(ready, count):
     value, gradient = ready.shot_sum().misfit(20.0, models, [0, 1])
     ranks = [Rank(n, count) for n in range(count)]
     sums = [ShotSum(ready.propagator, ready.shot_sum()._make, rank) for rank in ranks]
-    ranks[0].others = [s._own(("misfit", 20.0, models, [0, 1])) for s in sums[1:]]
+    ranks[0].others = [s._of_rank(("misfit", 20.0, models, [0, 1])) for s in sums[1:]]
     shared_value, shared_gradient = sums[0].misfit(20.0, models, [0, 1])
     assert shared_value == value
     assert (shared_gradient["vp"] == gradient["vp"]).all()

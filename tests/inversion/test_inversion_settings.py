@@ -60,3 +60,17 @@ def test_a_scenario_is_no_inversion(tmp_path):
 
     with pytest.raises(ScenarioError, match="is no inversion"):
         load_inversion(tmp_path / "list.yaml")
+
+
+def test_the_example_is_sound():
+    """Its scenario, too, with the first model."""
+    from pathlib import Path
+
+    from seismo.inversion.full_waveform.settings import load_inversion
+
+    folder = Path(__file__).resolve().parents[2] / "inversions"
+    inversion = load_inversion(folder / "crosshole_inversion.yaml")
+    scenario = inversion.first_scenario()
+    assert len(scenario.model) == 1
+    assert scenario.averaging == "point"
+    assert inversion.observed[0].path == "crosshole.h5"

@@ -13,7 +13,7 @@ from seismo.cli.arguments import BackendName, DeviceNumber, Quiet, ResumeOption,
 from seismo.errors import printable
 
 if TYPE_CHECKING:
-    from seismo.inversion.full_waveform.run import Report
+    from seismo.inversion.full_waveform.run import InversionReporter
 
 
 def invert(
@@ -43,15 +43,16 @@ def invert(
     """
     from seismo.backends.communicator import join
     from seismo.inversion.full_waveform.plan import plan_lines
-    from seismo.inversion.full_waveform.preparation import Machine, PreparedInversion
+    from seismo.inversion.full_waveform.preparation import InversionMachine, PreparedInversion
     from seismo.inversion.full_waveform.run import InversionRequest
     from seismo.inversion.full_waveform.run import invert as run_inversion
     from seismo.inversion.full_waveform.settings import load_inversion
+    from seismo.inversion.propagator import Propagator
     from seismo.runs.request import Signals
 
     ranks = join()
-    machine = Machine(backend, device, threads, ranks)
-    prepared = PreparedInversion(load_inversion(file), machine)
+    machine = InversionMachine(backend, device, threads, ranks)
+    prepared = PreparedInversion(load_inversion(file), Propagator, machine)
     if not ranks.first:
         if not check:
             prepared.shot_sum().serve()
@@ -70,7 +71,7 @@ def invert(
         print(results)
 
 
-def _reporter(quiet: bool) -> contextlib.AbstractContextManager[Report]:
+def _reporter(quiet: bool) -> contextlib.AbstractContextManager[InversionReporter]:
     from seismo.inversion.full_waveform.progress import InversionBar, InversionLines
 
     if quiet:

@@ -75,8 +75,10 @@ def read_traces(path: Path) -> TraceTable:
             (_field(file, 49) - _field(file, 45)) * vertical,
         ]
         receivers = [
-            _field(file, 81) * horizontal, _field(file, 85) * horizontal, -_field(file, 41) * vertical
-        ]  # fmt: skip
+            _field(file, 81) * horizontal,
+            _field(file, 85) * horizontal,
+            -_field(file, 41) * vertical,
+        ]
     times = delays[0] * _MILLISECOND + interval * _MICROSECOND * np.arange(header.samples)
     return TraceTable(traces, times, np.stack(sources, axis=1), np.stack(receivers, axis=1))
 
@@ -88,7 +90,5 @@ def _field(file: Any, byte: int) -> np.ndarray:
 
 def _scale(scalars: np.ndarray) -> np.ndarray:
     """Return the factors of coordinates: positive scalars multiply, negative ones divide."""
-    numbers = scalars.astype(float)
-    return np.where(
-        numbers < 0.0, 1.0 / np.where(numbers < 0.0, -numbers, 1.0), np.maximum(numbers, 1.0)
-    )
+    divisors = np.maximum(-scalars, 1).astype(float)
+    return np.where(scalars < 0, 1.0 / divisors, np.maximum(scalars, 1))

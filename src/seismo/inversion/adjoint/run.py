@@ -91,7 +91,9 @@ class AdjointRun:
         if len(shots) not in self._rows:
             simulation = self.simulation
             reader = Recorder(simulation.discretization, simulation.division, simulation.sampled)
-            self._rows[len(shots)] = reader.rows_of(shots)
+            rows = reader.rows_of(shots)
+            assert rows is not None  # the first ones of a recorder
+            self._rows[len(shots)] = rows
         return self._rows[len(shots)]
 
     def _tables(

@@ -8,7 +8,7 @@ import numpy as np
 
 from seismo.grid.grid import AXES, Grid
 from seismo.inversion.full_waveform.settings import DepthPower, FixedNodes
-from seismo.inversion.propagator import Propagator
+from seismo.inversion.full_waveform.traces import ShotPropagator
 from seismo.model.node_values import nodes_along
 from seismo.solver.discretization import Discretization
 
@@ -24,20 +24,20 @@ def mask_of(
         start: values (z, [y,] x) of the first model by parameter.
     """
     grid = discretization.grid
-    places = _places(grid)
-    mask = np.ones(np.broadcast_shapes(*(place.shape for place in places.values())))
+    coordinates = _coordinates(grid)
+    mask = np.ones(np.broadcast_shapes(*(coordinate.shape for coordinate in coordinates.values())))
     if settings.above is not None:
-        mask *= places["z"] >= settings.above
+        mask *= coordinates["z"] >= settings.above
     if settings.slower_than is not None:
         mask *= start.get("vp", start.get("vs", mask)) >= settings.slower_than
     if settings.layers is not None:
-        mask *= _away_from_layers(grid, places, settings.layers)
+        mask *= _away_from_layers(grid, coordinates, settings.layers)
     if settings.sources is not None:
         positions = [p.position for shot in discretization.shots for p in shot.points]
-        mask *= _growing(places, positions, settings.sources)
+        mask *= _growing(coordinates, positions, settings.sources)
     if settings.receivers is not None:
         for group in discretization.groups:
-            mask *= _growing(places, group.all_positions, settings.receivers)
+            mask *= _growing(coordinates, group.all_positions, settings.receivers)
     return mask
 
 
@@ -66,7 +66,7 @@ def illumination_weights(energy: np.ndarray, level: float) -> np.ndarray:
     return np.sqrt(level / (level + share))
 
 
-def energy_of(propagator: Propagator, batch: int, every: int, models: dict) -> np.ndarray:
+def energy_of(propagator: ShotPropagator, batch: int, every: int, models: dict) -> np.ndarray:
     """Return the sum over time and shots of squared fields (z, [y,] x) of a batch of shots.
 
     The fields are pressure where the equation is of second order in time, else velocities.
@@ -87,31 +87,35 @@ def energy_of(propagator: Propagator, batch: int, every: int, models: dict) -> n
     return energy
 
 
-def _places(grid: Grid) -> dict[str, np.ndarray]:
+def _coordinates(grid: Grid) -> dict[str, np.ndarray]:
     """Return the coordinates of the nodes in m, by axis, so that they broadcast to a model."""
     axes = [axis for axis in "zyx" if axis in grid.axes]
     return dict(zip(axes, np.ix_(*(nodes_along(grid, axis) for axis in axes)), strict=True))
 
 
-def _away_from_layers(grid: Grid, places: dict[str, np.ndarray], distance: float) -> np.ndarray:
+def _away_from_layers(
+    grid: Grid, coordinates: dict[str, np.ndarray], distance: float
+) -> np.ndarray:
     """Return which nodes lie further than a distance from all absorbing layers."""
     away = np.ones(1, bool)
-    for axis, place in places.items():
+    for axis, coordinate in coordinates.items():
         n = AXES.index(axis)
         if grid.low[n]:
-            away = away & (place - place.min() >= distance)
+            away = away & (coordinate - coordinate.min() >= distance)
         if grid.high[n]:
-            away = away & (place.max() - place >= distance)
+            away = away & (coordinate.max() - coordinate >= distance)
     return away
 
 
 def _growing(
-    places: dict[str, np.ndarray], positions: Iterable[Iterable[float]], reach: float
+    coordinates: dict[str, np.ndarray], positions: Iterable[Iterable[float]], reach: float
 ) -> np.ndarray:
     """Return weights that grow from 0 at positions (n, 3) m to 1 at a distance from them."""
     weights = np.ones(1)
     for position in np.unique(np.array([tuple(p) for p in positions]), axis=0):
-        squares = [(place - position[AXES.index(a)]) ** 2 for a, place in places.items()]
+        squares = [
+            (coordinate - position[AXES.index(a)]) ** 2 for a, coordinate in coordinates.items()
+        ]
         share = np.minimum(np.sqrt(sum(squares)) / reach, 1.0)
         weights = np.minimum(weights, 0.5 - 0.5 * np.cos(np.pi * share))
     return weights

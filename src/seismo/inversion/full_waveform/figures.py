@@ -1,4 +1,4 @@
-"""Figures of an inversion: the misfit by iteration, and the models of the start and of the bands."""
+"""Figures of an inversion: the misfit by iteration, the models of the start and of the bands."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def _draw_parameter(
     high = max(float(cut.max()) for cut in cuts.values())
     scale, unit = length_unit(*results.axes.values())
     label = axis_label(name, pretty_unit(results.unit[name]))
-    places = list(rows.flat)
-    for panel, (word, cut) in zip(places, cuts.items(), strict=False):
+    panels_of_parameter = list(rows.flat)
+    for panel, (word, cut) in zip(panels_of_parameter, cuts.items(), strict=False):
         image = draw_image(
             panel, plane, cut, results.axes, scale, cmap=SEQUENTIAL, vmin=low,
             vmax=max(high, low + 1e-6 * abs(low)),
@@ -103,7 +103,7 @@ def _draw_parameter(
         side_bar(panel, image)
     change = cuts[list(cuts)[-1]] - cuts["start"]
     largest = float(np.abs(change).max()) or 1.0
-    panel = places[len(cuts)]
+    panel = panels_of_parameter[len(cuts)]
     image = draw_image(
         panel, plane, change, results.axes, scale, cmap=DIVERGING, vmin=-largest, vmax=largest
     )

@@ -60,7 +60,7 @@ class History:
     Attributes:
         iterations: accepted models.
         corners: of the band of each evaluation, in Hz.
-        values: misfits of the evaluations.
+        misfits: of the evaluations.
         axes: coordinates in m of the nodes, by name, in the order of the arrays.
         geometry: positions (n, 3) m of "source" and "receiver".
         facts: attributes of the file.
@@ -68,7 +68,7 @@ class History:
 
     iterations: Sequence[Iteration]
     corners: Sequence[float]
-    values: Sequence[float]
+    misfits: Sequence[float]
     axes: Mapping[str, np.ndarray]
     geometry: Mapping[str, np.ndarray]
     facts: Mapping[str, Any]
@@ -107,8 +107,8 @@ def _write_iterations(group: h5py.Group, history: History, read: Any) -> None:
     scales = [scale, *(write_scale(group, name, axis, "m") for name, axis in history.axes.items())]
     first: dict[int, float] = {}
     for row in rows:
-        first.setdefault(row.band, history.values[row.evaluation])
-    misfit = np.array([history.values[row.evaluation] for row in rows])
+        first.setdefault(row.band, history.misfits[row.evaluation])
+    misfit = np.array([history.misfits[row.evaluation] for row in rows])
     start = np.array([first[row.band] or 1.0 for row in rows])
     columns = {
         "misfit": (misfit, ""),
@@ -137,8 +137,8 @@ def _arrays(evaluation: Evaluation) -> Iterator[tuple[str, np.ndarray, str]]:
 
 
 def _write_evaluations(group: h5py.Group, history: History) -> None:
-    scale = write_scale(group, "evaluation", np.arange(len(history.values), dtype=float))
-    write_array(group, "misfit", np.array(history.values), [scale], "")
+    scale = write_scale(group, "evaluation", np.arange(len(history.misfits), dtype=float))
+    write_array(group, "misfit", np.array(history.misfits), [scale], "")
     write_array(group, "band", np.array(history.corners), [scale], "Hz")
 
 

@@ -137,12 +137,12 @@ class _Reader:
         for n, axis in enumerate("xyz"):
             column = traces.coordinate(axis, index) if axis in traces.columns else None
             position[:, n] = 0.0 if column is None else column
-        apart = self._distance(group.at(shot.name)[there], position[chosen[there]])
-        if apart.max() > self._tolerance:
-            code = np.array(group.codes)[there][int(apart.argmax())]
+        away = self._distance(group.at(shot.name)[there], position[chosen[there]])
+        if away.max() > self._tolerance:
+            code = np.array(group.codes)[there][int(away.argmax())]
             raise self.mistake(
-                f"{group.name}: {code} lies {apart.max():.4g} m from the scenario's; more than half "
-                "a cell: check positions, or the unit of lengths",
+                f"{group.name}: {code} lies {away.max():.4g} m from the scenario's; more than "
+                "half a cell: check positions, or the unit of lengths",
                 "receivers",
             )
         section = np.full((len(components), len(group), len(traces.time)), np.nan)
@@ -163,10 +163,10 @@ class _Reader:
             rows = [row for row in results.sources_of(shot.name) if {"x", "z"} <= row.keys()]
             if rows and shot.points:
                 position = np.array([[float(rows[0].get(axis, 0.0)) for axis in "xyz"]])
-                apart = self._distance(position, np.array([shot.points[0].position]))[0]
-                if apart > self._tolerance:
+                away = self._distance(position, np.array([shot.points[0].position]))[0]
+                if away > self._tolerance:
                     raise self.mistake(
-                        f"the source of {shot.name} lies {apart:.4g} m from the scenario's; more "
+                        f"the source of {shot.name} lies {away:.4g} m from the scenario's; more "
                         "than half a cell: check `survey` and positions",
                         "path",
                     )
@@ -193,9 +193,9 @@ class _Reader:
                     "path",
                 )
             for row, position in enumerate(group.at(shot.name)):
-                apart = self._distance(table.receivers[mine], position[None])
-                if apart.min() <= self._tolerance:
-                    section[number, row] = table.traces[mine[int(apart.argmin())]]
+                away = self._distance(table.receivers[mine], position[None])
+                if away.min() <= self._tolerance:
+                    section[number, row] = table.traces[mine[int(away.argmin())]]
         if not np.isfinite(section).any():
             raise self.mistake(
                 f"none of its receivers lies within half a cell of those of {group.name}; check "
@@ -247,23 +247,23 @@ class _Reader:
         interval = interval_of(self._discretization, group)
         if times.shape == wanted.shape and np.abs(times - wanted).max() <= _SAME_TIME * interval:
             return section
-        own = float(times[-1] - times[0]) / (times.size - 1)
-        if 0.5 / own < self._discretization.highest_frequency:
+        recorded = float(times[-1] - times[0]) / (times.size - 1)
+        if 0.5 / recorded < self._discretization.highest_frequency:
             raise self.mistake(
-                f"samples are {with_unit(own, 's')} apart, too few for waves of "
-                f"{self._discretization.highest_frequency:.4g} Hz; give traces of a shorter interval",
+                f"samples are {with_unit(recorded, 's')} apart, too few for waves of "
+                f"{self._discretization.highest_frequency:.4g} Hz; give traces sampled more finely",
                 "path",
             )
         there = np.isfinite(section).all(axis=-1, keepdims=True)
         filled = np.where(there, section, 0.0)
-        if own < interval * (1.0 - _SAME_TIME):
-            filled = _without_aliases(filled, own, 0.5 / interval)
-        inside = (times[0] <= wanted) & (wanted <= times[-1] + _SAME_TIME * own)
+        if recorded < interval * (1.0 - _SAME_TIME):
+            filled = _without_aliases(filled, recorded, 0.5 / interval)
+        inside = (times[0] <= wanted) & (wanted <= times[-1] + _SAME_TIME * recorded)
         spline = make_interp_spline(times, filled, k=_DEGREE, axis=-1)
         resampled = np.where(there & inside, spline(np.clip(wanted, times[0], times[-1])), np.nan)
         remark = (
-            f"{self._path}: traces of {group.name} were interpolated from {with_unit(own, 's')} to "
-            f"{with_unit(interval, 's')}"
+            f"{self._path}: traces of {group.name} were interpolated from "
+            f"{with_unit(recorded, 's')} to {with_unit(interval, 's')}"
         )
         if not inside.all():
             remark += f"; {int((~inside).sum())} samples of the scenario lie beyond them"

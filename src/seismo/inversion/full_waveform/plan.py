@@ -70,18 +70,19 @@ def _seconds(prepared: PreparedInversion, batches: int) -> float:
     """Return the estimated seconds of a gradient, from some steps of the first shots."""
     propagator = prepared.propagator
     propagator.select()
-    simulation = propagator.simulation
-    simulation.load(propagator.batches[0])
-    simulation.advance(min(_STEPS, simulation.total_steps))  # compiles kernels
-    simulation.backend.wait()
-    began = time.monotonic()
-    first = simulation.step
-    while time.monotonic() - began < _MEASURED and simulation.step < simulation.total_steps:
-        simulation.advance(min(_STEPS, simulation.total_steps - simulation.step))
-        simulation.backend.wait()
-    steps = simulation.step - first
-    if not steps:
+    total = propagator.discretization.total_steps
+    began = 0.0
+    counted = 0
+    for step, fields in propagator.steps(every=min(_STEPS, total)):
+        # What is fetched is complete; kernels are compiled before the first steps end.
+        _ = fields[next(iter(fields))]
+        if not counted:
+            began = time.monotonic()
+            counted = step
+        elif time.monotonic() - began > _MEASURED or step == total:
+            each = (time.monotonic() - began) / (step - counted)
+            break
+    else:
         return 0.0
-    each = (time.monotonic() - began) / steps
     runs = _FORWARD_RUNS + (propagator.plan.segments > 1)
-    return runs * batches * each * simulation.total_steps
+    return runs * batches * each * total

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -17,22 +17,21 @@ from seismo.inversion.full_waveform.conditioning import depth_weights, mask_of
 from seismo.inversion.full_waveform.objective import ShotSum
 from seismo.inversion.full_waveform.observed import ObservedTraces, read_observed
 from seismo.inversion.full_waveform.settings import DepthPower, Inversion
-from seismo.inversion.full_waveform.traces import BandComparison
+from seismo.inversion.full_waveform.traces import BandComparison, ShotPropagator
 from seismo.inversion.full_waveform.unknowns import Tie, Unknown, Unknowns, gaussian
-from seismo.inversion.propagator import Propagator
 from seismo.model.node_values import ModelRange, arrays_of
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
 
 
 @dataclass(frozen=True)
-class Machine:
+class InversionMachine:
     """Where an inversion runs: the options of a propagator, and the ranks that share it."""
 
     backend: str = "auto"
     device: int | None = None
     threads: int | None = None
-    ranks: SerialCommunicator = SerialCommunicator()
+    ranks: SerialCommunicator = field(default_factory=SerialCommunicator)
 
 
 class PreparedInversion:
@@ -48,8 +47,15 @@ class PreparedInversion:
         observed: traces, and remarks on them.
     """
 
-    def __init__(self, inversion: Inversion, machine: Machine = Machine()) -> None:
+    def __init__(
+        self, inversion: Inversion, make: Callable[..., ShotPropagator], machine: InversionMachine
+    ) -> None:
         """Check all that can be checked before the first step.
+
+        Args:
+            inversion: the settings.
+            make: `seismo.Propagator`, which is called with a scenario, parameters and bounds.
+            machine: where it runs.
 
         Raises:
             ScenarioError: the inversion cannot be run as written.
@@ -70,7 +76,7 @@ class PreparedInversion:
         self.mask = np.array(mask_of(inversion.mask, run, sampled))
         self._refuse_start()
         ranks = machine.ranks
-        self.propagator = Propagator(
+        self.propagator = make(
             self.scenario, names, {name: self._range(name) for name in names},
             backend=machine.backend, device=machine.device, threads=machine.threads,
             snapshots=inversion.snapshots, ranks=ranks,
@@ -155,17 +161,17 @@ class PreparedInversion:
             raise self.inversion.mistake("mask", problem="leaves no node free; shorten distances")
         for name, unknown in self._unknowns.items():
             low, high = unknown.bounds
-            values = self.start[name][free]
-            if values.min() < low or values.max() > high:
+            model = self.start[name][free]
+            if model.min() < low or model.max() > high:
                 problem = (
-                    f"the first model has {values.min():.6g} to {values.max():.6g}; widen the "
+                    f"the first model has {model.min():.6g} to {model.max():.6g}; widen the "
                     "bounds, or let `mask` hold those nodes"
                 )
                 raise self.inversion.mistake("parameters", name, "bounds", problem=problem)
 
 
-def _ends(values: np.ndarray) -> list[float]:
-    return [float(values.min()), float(values.max())] if values.size else []
+def _ends(model: np.ndarray) -> list[float]:
+    return [float(model.min()), float(model.max())] if model.size else []
 
 
 def gradient_runs(prepared: PreparedInversion) -> int:

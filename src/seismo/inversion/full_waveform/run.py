@@ -26,7 +26,7 @@ from seismo.inversion.full_waveform.objective import ShotSum
 from seismo.inversion.full_waveform.optimisers import minimise
 from seismo.inversion.full_waveform.preparation import PreparedInversion
 from seismo.inversion.full_waveform.settings import SourceIllumination
-from seismo.inversion.full_waveform.unknowns import ModelArrays, Unknowns
+from seismo.inversion.full_waveform.unknowns import ModelValues, Unknowns
 from seismo.inversion.problem import Problem
 from seismo.model.node_values import nodes_along
 from seismo.output.run_directory import final_path
@@ -79,11 +79,11 @@ class Advance:
         )
 
 
-Report = Callable[[Advance], None]
+InversionReporter = Callable[[Advance], None]
 
 
 def _nothing(advance: Advance) -> None:
-    """Report nothing."""
+    """InversionReporter nothing."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class InversionRequest:
 
     output: Path | None = None
     resume: bool | None = None
-    report: Report = _nothing
+    report: InversionReporter = _nothing
     is_stopping: Callable[[], bool] = lambda: False
 
 
@@ -151,7 +151,7 @@ class _Record:
 
     iterations: list[Iteration] = field(default_factory=list)
     corners: list[float] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
+    misfits: list[float] = field(default_factory=list)
 
 
 class _Course:
@@ -191,9 +191,9 @@ class _Course:
     @property
     def _is_replaying(self) -> bool:
         """Whether the next evaluation is in the journal."""
-        return len(self._record.values) < self._journal.count
+        return len(self._record.misfits) < self._journal.count
 
-    def _of_band(self, model: ModelArrays) -> ModelArrays:
+    def _of_band(self, model: ModelValues) -> ModelValues:
         """Invert a band from a model on, and return the last accepted model."""
         self._in_band = 0
         self._latest = []
@@ -212,7 +212,7 @@ class _Course:
         )  # fmt: skip
         return self._journal.read(self._record.iterations[-1].evaluation).models
 
-    def _weights(self, model: ModelArrays) -> np.ndarray | None:
+    def _weights(self, model: ModelValues) -> np.ndarray | None:
         """Return the preconditioner of a band; None where it is the same for all."""
         settings = self._prepared.inversion.precondition
         if not isinstance(settings, SourceIllumination):
@@ -221,10 +221,10 @@ class _Course:
             self._band, lambda: illumination_weights(self._sum.energy(model), settings.level)
         )
 
-    def _zeros(self) -> ModelArrays:
+    def _zeros(self) -> ModelValues:
         return {name: np.zeros_like(self._unknowns.mask) for name in self._unknowns.names}
 
-    def _objective(self, **changes: np.ndarray) -> tuple[float, ModelArrays]:
+    def _objective(self, **changes: np.ndarray) -> tuple[float, ModelValues]:
         """Return the misfit of unknowns and its gradient by them."""
         models = self._unknowns.models(changes)
         value, by_parameter = self._sum.misfit(self._corner, models, self._shots())
@@ -247,7 +247,7 @@ class _Course:
 
     def _evaluate(self, unknowns: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the misfit of unknowns and its gradient, from the journal where it has them."""
-        number = len(self._record.values)
+        number = len(self._record.misfits)
         if self._is_replaying:
             evaluation = self._journal.read(number)
             if not np.array_equal(evaluation.unknowns, unknowns):
@@ -261,7 +261,7 @@ class _Course:
             evaluation = self._computed_at(unknowns)
             self._journal.append(evaluation)
         self._in_band += 1
-        self._record.values.append(evaluation.value * evaluation.unit)
+        self._record.misfits.append(evaluation.value * evaluation.unit)
         self._record.corners.append(self._corner)
         self._latest.append((unknowns.tobytes(), number))
         return evaluation.value, evaluation.flat_gradient
@@ -288,8 +288,8 @@ class _Course:
         self._latest = [(key, evaluation)]
         self._record.iterations.append(Iteration(self._band, self._corner, evaluation))
         rows = [row for row in self._record.iterations if row.band == self._band]
-        values = self._record.values
-        first = values[rows[0].evaluation] or 1.0
+        misfits = self._record.misfits
+        first = misfits[rows[0].evaluation] or 1.0
         self._request.report(
             Advance(
                 self._band,
@@ -297,11 +297,11 @@ class _Course:
                 self._corner,
                 len(rows) - 1,
                 self._prepared.inversion.optimiser.iterations,
-                len(values),
-                values[evaluation] / first,
+                len(misfits),
+                misfits[evaluation] / first,
                 time.monotonic() - self._began,
                 self._is_replaying,
-            )  # fmt: skip
+            )
         )
 
     def _write(self, status: str) -> None:
@@ -311,7 +311,7 @@ class _Course:
         sources = [point.position for shot in run.shots for point in shot.points]
         receivers = [group.all_positions for group in run.groups]
         history = History(
-            self._record.iterations, self._record.corners, self._record.values,
+            self._record.iterations, self._record.corners, self._record.misfits,
             {a: nodes_along(run.grid, a) for a in "zyx" if a in run.grid.axes},
             {"source": np.array(sources), "receiver": np.concatenate(receivers)},
             {

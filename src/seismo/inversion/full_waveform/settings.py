@@ -1,10 +1,12 @@
-"""Settings of an inversion: a YAML file, checked as a scenario is. Its keys::
+"""Settings of an inversion: a YAML file, checked as a scenario is.
 
-scenario, start     waves and grid, and the first model
-observed            recorded traces
-parameters, ties    unknowns with bounds, and parameters that follow from them
-misfit, bands       comparison of traces, by frequency bands one after the other
-precondition, smooth, mask, optimiser, shots
+Its keys::
+
+    scenario, start     waves and grid, and the first model
+    observed            recorded traces
+    parameters, ties    unknowns with bounds, and parameters that follow from them
+    misfit, bands       comparison of traces, by frequency bands one after the other
+    precondition, smooth, mask, optimiser, shots
 """
 
 from __future__ import annotations
@@ -54,10 +56,10 @@ from seismo.scenario.quantities import (
 )
 from seismo.scenario.strict_yaml import Document, read_file, to_text
 
-Count = Annotated[Integer, Field(ge=1, le=100_000)]
+IterationCount = Annotated[Integer, Field(ge=1, le=100_000)]
 LengthFromZero = Annotated[float, Quantity(units.LENGTH, ge=0.0)]
-Speed = Annotated[float, Quantity(units.VELOCITY, gt=0.0)]
-Share = Annotated[float, Quantity(units.NUMBER, gt=0.0, le=1.0)]
+PositiveSpeed = Annotated[float, Quantity(units.VELOCITY, gt=0.0)]
+PositiveShare = Annotated[float, Quantity(units.NUMBER, gt=0.0, le=1.0)]
 _TIE = re.compile(
     r"(?P<source>[a-z]\w*)\s*(?P<sign>[*/])\s*(?P<number>[0-9.]+(?:e[-+]?[0-9]+)?)", re.IGNORECASE
 )
@@ -67,11 +69,12 @@ GARDNER = "gardner"
 def _of_unknowns(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
     """Return the key of a parameter that may be unknown."""
     value = value_of(parameter)
-    bounds = (
-        Annotated[tuple[value, value], AfterValidator(_rising)],
-        Field(description="least and greatest value"),
-    )
-    section = create_model(
+    pair: Any = tuple[value, value]  # type: ignore[valid-type]
+    bounds: Any = (
+        Annotated[pair, AfterValidator(_rising)], Field(description="least and greatest value")
+    )  # fmt: skip
+    make: Any = create_model
+    section = make(
         f"Unknown_{parameter.name}", __base__=UnknownParameter, __module__=__name__, bounds=bounds,
         __doc__=f"{parameter.meaning}, as an unknown.",
     )  # fmt: skip
@@ -129,7 +132,7 @@ class ParameterTies(ScenarioSection):
     """Parameters that follow from unknowns, node by node."""
 
     @property
-    def by_name(self) -> dict[str, tuple[str, str, float]]:
+    def by_name(self) -> dict[str, tuple[str, float, float]]:
         """The parameter that each follows from, and the power and factor: y = factor x^power."""
         written = {n: getattr(self, n) for n in type(self).model_fields if getattr(self, n)}
         return {name: _tie(text) for name, text in written.items()}
@@ -169,7 +172,7 @@ def _listed(value: Any) -> Any:
 class MovingMute(ScenarioSection):
     """An end of the time window that moves with the distance from the source."""
 
-    velocity: Speed = Field(description="distance over time")
+    velocity: PositiveSpeed = Field(description="distance over time")
     delay: Time = Field(0.0, description="time at distance 0")
 
 
@@ -208,14 +211,14 @@ class Optimiser(ScenarioSection):
     """The way to the least misfit."""
 
     method: Literal["l-bfgs-b", "adam"] = Field("l-bfgs-b", description="method")
-    iterations: Count = Field(20, description="of each band, at most")
+    iterations: IterationCount = Field(20, description="of each band, at most")
     memory: Annotated[Integer, Field(ge=1, le=100)] | None = Field(
         None, description="of l-bfgs-b: updates that it remembers [default: 10]"
     )
     tolerance: PositiveNumber | None = Field(
         None, description="of l-bfgs-b: relative decrease of the misfit below which it ends [1e-6]"
     )
-    step: Share | None = Field(
+    step: PositiveShare | None = Field(
         None, description="of adam: share of the bounds that an unknown changes by [default: 2 %]"
     )
 
@@ -232,7 +235,7 @@ class SourceIllumination(ScenarioSection):
     """Divide by the energy of the waves that a node sees of all sources."""
 
     type: Literal["illumination"] = Field("illumination", description="kind")
-    level: Share = Field(0.01, description="added, as a share of the greatest energy")
+    level: PositiveShare = Field(0.01, description="added, as a share of the greatest energy")
 
 
 class DepthPower(ScenarioSection):
@@ -252,7 +255,7 @@ class FixedNodes(ScenarioSection):
     """Nodes that stay as they are at the start."""
 
     above: Length | None = Field(None, description="nodes of a lesser z, such as water")
-    slower_than: Speed | None = Field(
+    slower_than: PositiveSpeed | None = Field(
         None, description="nodes where vp (else vs) is less at the start, such as water"
     )
     sources: PositiveLength | None = Field(
@@ -267,7 +270,7 @@ class FixedNodes(ScenarioSection):
 class RandomShots(ScenarioSection):
     """Shots that are drawn anew for each iteration."""
 
-    each: Count = Field(description="shots of an iteration")
+    each: IterationCount = Field(description="shots of an iteration")
     random: Annotated[Integer, Field(ge=0)] = Field(description="seed of the draw")
 
 
@@ -305,9 +308,9 @@ class Inversion(ScenarioSection):
     )
     mask: FixedNodes = Field(FixedNodes(), description="nodes that stay as they are")
     shots: RandomShots | None = Field(None, description="shots of an iteration [default: all]")
-    snapshots: Count | None = Field(
+    snapshots: IterationCount | None = Field(
         None,
-        description="steps between fields that the gradient is made of [default: by the waves]",
+        description="steps between fields that make the gradient [default: by the waves]",
     )
     output: FilePath | None = Field(
         None, description="the results [default: the name of this file, with .h5]"

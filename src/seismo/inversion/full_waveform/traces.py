@@ -7,7 +7,8 @@ become 0, a low-pass filter, weights. Derivatives by the result go back through 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft, rfftfreq
@@ -15,6 +16,7 @@ from scipy.fft import irfft, next_fast_len, rfft, rfftfreq
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.inversion.full_waveform.settings import MisfitSettings, MovingMute
 from seismo.inversion.misfits import comparison
+from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization
 
 Sections = dict[str, dict[str, np.ndarray]]  # (shot, receiver, sample) by set and component
@@ -50,6 +52,38 @@ def sample_times(discretization: Discretization, group: ReceiverGroup) -> np.nda
     clock = discretization.clock
     steps = np.arange(0, clock.steps + 1, clock.steps_between(group.interval))
     return clock.times(steps, group.interval)
+
+
+class ShotPropagator(Protocol):
+    """The waves of chosen shots and their derivatives, such as `seismo.Propagator`."""
+
+    scenario: Scenario
+    parameters: tuple[str, ...]
+    bounds: dict[str, tuple[float, float]]
+    discretization: Discretization
+    simulation: Any  # `seismo.solver.simulation.Simulation`
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape (z, [y,] x) of a model."""
+
+    @property
+    def plan(self) -> Any:
+        """How fields are kept for `pullback` (`seismo.inversion.adjoint.snapshots`)."""
+
+    def select(self, shots: Sequence[int] | None = None) -> None:
+        """Choose the shots of later calls."""
+
+    def __call__(self, *, keep: bool = False, **models: Any) -> Sections:
+        """Return the traces of a model; `keep` says that `pullback` follows."""
+
+    def pullback(self, by_traces: Mapping[str, Mapping[str, Any]]) -> dict[str, np.ndarray]:
+        """Return derivatives by the model of the last call, from those by its traces."""
+
+    def steps(
+        self, every: int = 1, batch: int = 0, **models: Any
+    ) -> Iterator[tuple[int, Mapping[str, np.ndarray]]]:
+        """Step the shots of a batch, and yield the steps taken and the fields."""
 
 
 class BandComparison:

@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-ModelArrays = dict[str, np.ndarray]
+ModelValues = dict[str, np.ndarray]
 Smoothing = Callable[[np.ndarray], np.ndarray]
 
 
@@ -45,12 +45,12 @@ class Unknown:
 
     def parameter(self, q: np.ndarray) -> np.ndarray:
         """Return the parameter of values of q, within the bounds."""
-        values = q
+        parameter = q
         if self.kind == "slowness":
-            values = 1.0 / q
+            parameter = 1.0 / q
         elif self.kind == "log":
-            values = np.exp(q)
-        return np.clip(values, *self.bounds)
+            parameter = np.exp(q)
+        return np.clip(parameter, *self.bounds)
 
     def derivative(self, parameter: np.ndarray) -> np.ndarray:
         """Return dp/dq."""
@@ -111,7 +111,7 @@ class Unknowns:
     """
 
     def __init__(
-        self, unknowns: Mapping[str, Unknown], ties: Mapping[str, Tie], start: ModelArrays,
+        self, unknowns: Mapping[str, Unknown], ties: Mapping[str, Tie], start: ModelValues,
         mask: np.ndarray, smoothing: Smoothing = np.asarray,
     ) -> None:  # fmt: skip
         """Take the first model, which fixes all that stays.
@@ -131,10 +131,10 @@ class Unknowns:
         self.mask = mask
         self._free = mask > 0.0
         self._precondition = np.ones_like(mask)
-        self._reference: ModelArrays = {}
+        self._reference: ModelValues = {}
         self.begin(start)
 
-    def begin(self, model: ModelArrays, precondition: np.ndarray | None = None) -> None:
+    def begin(self, model: ModelValues, precondition: np.ndarray | None = None) -> None:
         """Begin a band: unknowns of 0 are this model.
 
         Args:
@@ -154,17 +154,17 @@ class Unknowns:
         scale = (self._factor(name) * self._precondition)[self._free]
         return np.stack([low - reference, high - reference], axis=1) / scale[:, None]
 
-    def models(self, changes: ModelArrays) -> ModelArrays:
+    def models(self, changes: ModelValues) -> ModelValues:
         """Return the values (z, [y,] x) of all parameters, unknown and tied, of unknowns."""
         models = {}
         for name, unknown in self._unknowns.items():
-            values = unknown.parameter(self._q(name, changes[name]))
-            models[name] = np.where(self._free, values, self._start[name])
+            changed = unknown.parameter(self._q(name, changes[name]))
+            models[name] = np.where(self._free, changed, self._start[name])
         for name, tie in self._ties.items():
             models[name] = np.where(self._free, tie.of(models[tie.source]), self._start[name])
         return models
 
-    def with_ties(self, by_parameters: ModelArrays, models: ModelArrays) -> ModelArrays:
+    def with_ties(self, by_parameters: ModelValues, models: ModelValues) -> ModelValues:
         """Return derivatives by unknown parameters, those by tied ones included.
 
         Args:
@@ -178,8 +178,8 @@ class Unknowns:
         return gradient
 
     def transposed(
-        self, gradient: ModelArrays, changes: ModelArrays, models: ModelArrays
-    ) -> ModelArrays:
+        self, gradient: ModelValues, changes: ModelValues, models: ModelValues
+    ) -> ModelValues:
         """Return derivatives by unknowns (z, [y,] x) from those by unknown parameters.
 
         Args:
