@@ -27,7 +27,6 @@ from seismo.acquisition.sources import PointSource, Shot
 from seismo.acquisition.wavelets import SampledWavelet, natural_spline
 from seismo.errors import ModelError, ScenarioError
 from seismo.inversion.adjoint.source_derivative import SourceDerivative
-from seismo.inversion.models import ParameterArrays
 from seismo.solver.discretization import Discretization
 
 WAVELET = "wavelet"
@@ -163,7 +162,7 @@ class SourceParameters:
 
     def by_arrays(
         self, derivatives: Sequence[SourceDerivative], arrays: Mapping[str, np.ndarray]
-    ) -> ParameterArrays:
+    ) -> dict[str, np.ndarray]:
         """Return derivatives by the parameters, of the shape of those of a call.
 
         Args:
