@@ -336,14 +336,16 @@ def test_chosen_shots_have_their_own_traces_and_gradients(equation):
         rows = slice(None) if numbers is None else list(numbers)
         traces = several(keep=True, **models)
         chosen = {s: {c: w[rows] for c, w in of_set.items()} for s, of_set in weights.items()}
-        return traces, several.pullback(chosen)
+        change = several.jvp(**{name: 0.01 * array for name, array in models.items()})
+        return traces, several.pullback(chosen), change
 
-    whole, gradient = of_shots(None)
+    whole, gradient, changed = of_shots(None)
     parts = {numbers: of_shots(numbers) for numbers in ((2,), (1, 0), (0, 1, 2))}
-    for numbers, (traces, _) in parts.items():
+    for numbers, (traces, _, change) in parts.items():
         for s, of_set in traces.items():
             for c, section in of_set.items():
                 assert (section == whole[s][c][list(numbers)]).all()
+                assert (change[s][c] == changed[s][c][list(numbers)]).all()
     for name, of_all in gradient.items():
         assert (parts[(0, 1, 2)][1][name] == of_all).all()
         added = parts[(2,)][1][name] + parts[(1, 0)][1][name]

@@ -51,9 +51,15 @@ class Pushforward:
             },
         )
         of_sources = {name: a for name, a in change.items() if name in self._sources.names}
-        strengths, shots = self._sources.changes(call.sources, of_sources)
+        if self._sources.names:
+            strengths, shots = self._sources.changes(call.sources, of_sources)
+        else:  # shots that were chosen
+            strengths = [[{} for _ in shot.points] for shot in call.shots]
+            shots = None
         simulation = linearised.simulation
-        traces = empty_traces(simulation.discretization, simulation.backend.precision)
+        traces = empty_traces(
+            simulation.discretization, simulation.backend.precision, len(call.shots)
+        )
         first = 0
         for batch in call.batches:
             last = first + len(batch)

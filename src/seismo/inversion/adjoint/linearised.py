@@ -201,7 +201,7 @@ class LinearisedRun:
         ]
         for solver, added in zip(self.simulation.solvers, self._added, strict=True):
             solver.added.append(added)
-        self._rows: RecordRows | None = None
+        self._rows: dict[int, RecordRows | None] = {}  # by the number of shots
         self._taped: dict[str, TapedArray] = {}
         self._tangents = Tangents([])
 
@@ -248,10 +248,10 @@ class LinearisedRun:
             [shot.points for shot in shots], self._taped, forward.total_steps, every_term=True,
         )  # fmt: skip
         tables = [self._tables(solver, reading, change) for solver in simulation.solvers]
-        if self._rows is None:
+        if len(shots) not in self._rows:
             reader = Recorder(simulation.discretization, simulation.division, simulation.sampled)
-            self._rows = reader.rows_of(shots)
-        simulation.start(Prepared(tables, self._rows))
+            self._rows[len(shots)] = reader.rows_of(shots)
+        simulation.start(Prepared(tables, self._rows[len(shots)]))
         for added in self._added:
             added.reset()
         for _ in range(forward.total_steps):
