@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from seismo.acquisition.sources import Shot
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import ModelError
 from seismo.grid.decomposition import Subdomain
@@ -21,6 +23,26 @@ from seismo.solver.medium.coefficients import as_volume, every_node
 from seismo.solver.simulation import Simulation
 
 ParameterArrays = dict[str, np.ndarray]  # values (z, [y,] x) by parameter
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """What a propagator was called with.
+
+    Attributes:
+        model: values (z, [y,] x) by every parameter of the equation.
+        sources: values that parameters of sources were given.
+        batches: the shots that advance together, with these.
+    """
+
+    model: ParameterArrays
+    sources: ParameterArrays
+    batches: list[list[Shot]]
+
+    @property
+    def shots(self) -> list[Shot]:
+        """All shots."""
+        return [shot for shots in self.batches for shot in shots]
 
 
 def shape_of(grid: Grid) -> tuple[int, ...]:

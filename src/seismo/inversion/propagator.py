@@ -13,8 +13,8 @@ from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import choose
 from seismo.errors import ScenarioError
 from seismo.inversion.adjoint.snapshots import SnapshotPlan
-from seismo.inversion.models import ParameterArrays, checked, load_model, shape_of
-from seismo.inversion.pullback import Call, Pullback
+from seismo.inversion.models import Call, ParameterArrays, checked, load_model, shape_of
+from seismo.inversion.pullback import Pullback
 from seismo.inversion.pushforward import Pushforward
 from seismo.inversion.refusals import refuse_bounds, refuse_underivable, refuse_unsuited
 from seismo.inversion.sources import SOURCE_PARAMETERS, SourceParameters

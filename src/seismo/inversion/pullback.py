@@ -7,18 +7,16 @@ Forward runs of batches of shots are kept while there is memory for all of them
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from seismo.acquisition.sources import Shot
 from seismo.inversion.adjoint.extent import in_extent, on_grid
 from seismo.inversion.adjoint.gradient import Gradient
 from seismo.inversion.adjoint.residuals import residuals_of
 from seismo.inversion.adjoint.run import Residuals
 from seismo.inversion.adjoint.snapshots import KeptRun, SnapshotPlan, allowed_memory
 from seismo.inversion.adjoint.source_derivative import SourceDerivative
-from seismo.inversion.models import ParameterArrays, load_model
+from seismo.inversion.models import Call, ParameterArrays, load_model
 from seismo.inversion.refusals import refuse_fluids
 from seismo.inversion.sources import SourceParameters
 from seismo.solver.discretization import Discretization
@@ -31,26 +29,6 @@ def steps_between(discretization: Discretization) -> int:
     """Return the steps between snapshots that sample the waves of a run."""
     period = 1.0 / discretization.highest_frequency
     return max(1, int(period / _SAMPLES / discretization.clock.dt))
-
-
-@dataclass(frozen=True, eq=False)
-class Call:
-    """What a propagator was called with.
-
-    Attributes:
-        model: values (z, [y,] x) by every parameter of the equation.
-        sources: values that parameters of sources were given.
-        batches: the shots that advance together, with these.
-    """
-
-    model: ParameterArrays
-    sources: ParameterArrays
-    batches: list[list[Shot]]
-
-    @property
-    def shots(self) -> list[Shot]:
-        """All shots."""
-        return [shot for shots in self.batches for shot in shots]
 
 
 class Pullback:

@@ -8,8 +8,7 @@ import numpy as np
 
 from seismo.inversion.adjoint.extent import in_layers_zero, on_grid
 from seismo.inversion.adjoint.linearised import LinearisedRun, SourceChange
-from seismo.inversion.models import ParameterArrays, load_model
-from seismo.inversion.pullback import Call
+from seismo.inversion.models import Call, ParameterArrays, load_model
 from seismo.inversion.sources import SourceParameters
 from seismo.inversion.traces import Traces, empty_traces, read_traces
 from seismo.solver.simulation import Simulation
