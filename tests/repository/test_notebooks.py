@@ -43,8 +43,8 @@ def test_notebooks_run(path: Path, tmp_path, monkeypatch) -> None:
             assert value is None or isinstance(value, float | list) or display_of(value)
 
 
-def test_there_are_four_and_none_keeps_outputs() -> None:
-    assert len(NOTEBOOKS) == 4
+def test_there_are_five_and_none_keeps_outputs() -> None:
+    assert len(NOTEBOOKS) == 5
     for path in NOTEBOOKS:
         for cell in cells(path):
             assert not cell.get("outputs")
