@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import seismo
+from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.select import choose
 from seismo.errors import ModelError, ScenarioError
+from simulated_card import simulated
 from test_pullback import BOUNDS, MIDDLE, PARAMETERS, away_from_layers, model, scenario
 from test_source_derivatives import norm, product, propagator, strength_of
 
@@ -128,6 +131,33 @@ def test_subdomains_and_batches_give_the_same_change(equation: str) -> None:
         wave(**start)
         changed.append(wave.jvp(**changes_of(document, start)))
     assert norm(difference(*changed)) < 1e-12 * norm(changed[0])
+
+
+def test_simulated_card_gives_the_derivatives_of_the_processor(monkeypatch) -> None:
+    """The kernels of a GPU, compiled for the processor."""
+    document = scenario("elastic", 2)
+    document["time"]["duration"] = 0.04
+    document["sources"][0]["wavelet"]["frequency"] = 60.0
+    changed = []
+    derivatives = []
+    for choice in (choose, lambda *_: SimulatedChoice()):
+        monkeypatch.setattr("seismo.inversion.propagator.choose", choice)
+        wave = wave_of(document)
+        start = wave.start | model("elastic", 2)
+        wave(keep=True, **start)
+        changed.append(wave.jvp(**changes_of(document, start)))
+        derivatives.append(wave.pullback(random_residuals(changed[0])))
+    assert norm(difference(*changed)) < 1e-10 * norm(changed[0])
+    for name, derivative in derivatives[0].items():
+        largest = np.abs(derivative).max()
+        assert derivatives[1][name] == pytest.approx(derivative, abs=1e-10 * largest)
+
+
+class SimulatedChoice:
+    """The choice of a GPU that is simulated."""
+
+    def make(self, precision: str) -> GpuBackend:
+        return simulated(precision)
 
 
 @pytest.mark.gpu
