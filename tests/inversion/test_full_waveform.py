@@ -262,6 +262,10 @@ def test_the_command_checks_inverts_and_draws(folder, command_line):
     assert [folder / f"drawn-{kind}.png" for kind in ("misfit", "models")] == [
         type(folder)(line) for line in out.split()
     ]
+    code, out, _ = command_line("info", output)
+    assert code == 0
+    assert "  models      vp at 37 x 41 nodes" in out
+    assert "of the first, all frequencies" in out
     code, _, err = command_line("plot", output, "gather")
     assert code == 2
     assert "figures of an inversion are misfit, models" in err

@@ -139,9 +139,16 @@ def info(
     ] = False,
 ) -> None:
     """Describe a results file: scenario, versions, grid, steps, traces, peaks."""
+    from seismo.inversion.full_waveform.history import is_inversion, open_inversion
     from seismo.output.results import open_results
     from seismo.runs.status import results_named, unfinished
 
+    if results.is_file() and is_inversion(results):
+        if verify:
+            raise ScenarioError(f"{results}: an inversion has no checksums; leave --verify out")
+        with open_inversion(results) as inversion:
+            print(*map(printable, inversion.info().split("\n")), sep="\n")
+        return
     run_status = unfinished(results_named(results))
     if run_status is not None:
         print(*map(printable, str(run_status).split("\n")), sep="\n")

@@ -187,6 +187,22 @@ class InversionResults:
         """The last iteration of each band, by its corner in Hz."""
         return {float(corner): number for number, corner in enumerate(self.column("band"))}
 
+    def info(self) -> str:
+        """Describe the file in plain text: title, status, models, misfits by band."""
+        shape = " x ".join(str(axis.size) for axis in self.axes.values())
+        rows = [
+            ("title", str(self.attributes["title"])),
+            ("status", str(self.attributes["status"])),
+            ("seismo", f"{self.attributes['seismo']}, {self.attributes['created']}"),
+            ("models", f"{', '.join(self.parameters)} at {shape} nodes"),
+            ("iterations", f"{len(self.column('misfit'))}, the first of each band included"),
+        ]
+        relative = self.column("relative_misfit")
+        for corner, last in self.last_of_bands.items():
+            name = "all frequencies" if np.isinf(corner) else f"below {corner:g} Hz"
+            rows.append(("misfit", f"{relative[last]:.4g} of the first, {name}"))
+        return "\n".join([str(self.path), *(f"  {name:<12}{text}" for name, text in rows if text)])
+
     @property
     def unit(self) -> Mapping[str, str]:
         """The unit of each parameter."""
