@@ -115,7 +115,7 @@ def refuse_underivable(discretization: Discretization, parameters: Sequence[str]
     """
     physics = discretization.physics
     if not parameters:
-        raise ScenarioError("pullback: the propagator has no parameters; name them")
+        raise ScenarioError("derivatives: the propagator has no parameters; name them")
     energy = discretization.scenario.equation.energy
     has_coefficient = not physics.previous or physics.stages[-1].coefficients == ("k",)
     if energy is None or not has_coefficient:
@@ -126,11 +126,11 @@ def refuse_underivable(discretization: Discretization, parameters: Sequence[str]
     mirrors = [f for f in discretization.image_faces if f.kind != "free_surface"]
     if mirrors:
         raise ScenarioError(
-            f"pullback: faces that are {mirrors[0].kind} have no derivative by the rock on them "
+            f"derivatives: faces that are {mirrors[0].kind} have no derivative by the rock on them "
             "yet; make them absorbing"
         )
     if any(group.motion is not None for group in discretization.groups):
-        raise ScenarioError("pullback: receivers that move have no derivative yet")
+        raise ScenarioError("derivatives: receivers that move have no derivative yet")
     _refuse_in_layers(discretization)
 
 
@@ -143,7 +143,7 @@ def refuse_fluids(model: Mapping[str, np.ndarray]) -> None:
     if "vs" in model and not model["vs"].all():
         node = ", ".join(map(str, np.argwhere(model["vs"] == 0.0)[0]))
         raise ScenarioError(
-            f"pullback: vs is 0 at node [{node}], and fluids among rock have no derivative yet; "
+            f"derivatives: vs is 0 at node [{node}], and fluids among rock have no derivative yet; "
             "give vs above 0 everywhere, or use acoustic_variable_density"
         )
 

@@ -90,8 +90,9 @@ def plan_snapshots(
     if needed > allowed:
         raise InsufficientMemoryError(
             f"the gradient needs {needed / _GIGABYTE:.3g} GB for snapshots and checkpoints of "
-            f"{simulation.division.shots.stop} shots, and {allowed / _GIGABYTE:.3g} GB are free; "
-            "set survey.batch to fewer shots, or take a card with more memory"
+            f"{simulation.division.shots.stop} shots, and may take {allowed / _GIGABYTE:.3g} GB; "
+            "set survey.batch to fewer shots, give the propagator more `memory` where there is "
+            "more, or take a larger machine"
         )
     return SnapshotPlan(tuple(names), every, short, count, segment, needed)
 
