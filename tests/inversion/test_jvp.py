@@ -83,6 +83,11 @@ def test_change_of_traces_is_that_of_runs_in_space(equation: str) -> None:
     check(document)
 
 
+@pytest.mark.parametrize("equation", ["acoustic_variable_density", "elastic"])
+def test_averages_over_cells_change_with_their_nodes(equation: str) -> None:
+    check(scenario(equation, 2, averaging="effective"))
+
+
 @pytest.mark.parametrize("source", ["force", "moment_tensor", "volume_rate"])
 def test_sources_act_on_a_free_surface(source: str) -> None:
     document = scenario("elastic", 2, source=source)

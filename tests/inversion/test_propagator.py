@@ -98,9 +98,20 @@ def assert_same(traces, others) -> None:
     [*((name, 2) for name in NEEDS), *((name, 3) for name in list(NEEDS)[:3])],
 )
 def test_traces_are_those_of_a_run_of_the_model(equation, dimensions):
+    """With averages over cells, as runs have them by default, and with the values of nodes."""
     values = models(equation, dimensions)
-    ours = propagator(equation, dimensions)(**values)
-    assert_same(ours, run(equation, dimensions, values))
+    for averaging in ("effective", "point"):
+        ours = propagator(equation, dimensions, averaging=averaging)(**values)
+        assert_same(ours, run(equation, dimensions, values, averaging=averaging))
+
+
+@pytest.mark.filterwarnings("ignore::seismo.ScenarioWarning")
+@pytest.mark.parametrize("equation", ["acoustic_variable_density", "elastic"])
+def test_values_at_points_are_those_of_cells(equation):
+    values = models(equation, 2)
+    ours = propagator(equation, 2)(**values)
+    cells = values | {"interpolation": "cells"}
+    assert_same(ours, run(equation, 2, cells, averaging="effective"))
 
 
 @pytest.fixture(scope="module")
@@ -215,12 +226,7 @@ REFUSED = [
     ({}, ["rho"], {"rho": (1000.0, 4000.0)}, "differ 3 times or more"),
     ({}, [], {"vp": (1500.0, 3000.0)}, "bounds: vp is none of `parameters`"),
     ({}, ["rho"], {"rho": (1500.0, 3000.0)}, "rho is none of acoustic; choose from vp"),
-    (
-        {"averaging": "effective"},
-        ["vp"],
-        {"vp": VALUES["vp"]},
-        "averaging: .*write averaging: point",
-    ),
+    ({"precision": "float16"}, ["vp"], {"vp": VALUES["vp"]}, "need float32 or float64"),
 ]
 
 

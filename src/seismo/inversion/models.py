@@ -63,9 +63,11 @@ def load_model(simulation: Simulation, model: ParameterArrays) -> None:
     """
     discretization = simulation.discretization
     _refuse_impossible(discretization, model)
-    # Where layers have running means, or a mirror turns coefficients, averages are made anew.
+    # Averages over cells are made anew, and where layers have running means or a mirror turns
+    # coefficients.
     is_pointwise = not (
-        discretization.field_damping.averaged
+        discretization.scenario.averaging == "effective"
+        or discretization.field_damping.averaged
         or discretization.physics.odd
         or discretization.scenario.equation.beside_layers
     )

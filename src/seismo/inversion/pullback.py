@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from seismo.inversion.adjoint.extent import in_extent, on_grid
 from seismo.inversion.adjoint.gradient import Gradient
 from seismo.inversion.adjoint.residuals import residuals_of
 from seismo.inversion.adjoint.run import Residuals
@@ -79,8 +78,7 @@ class Pullback:
             refuse_fluids(call.model)
             self._model = call.model
             load_model(self.gradient.adjoint.simulation, call.model)
-            grid = self._simulation.discretization.grid
-            self.gradient.load({name: on_grid(a, grid) for name, a in call.model.items()})
+            self.gradient.load(call.model)
 
     def run(self, batch: int) -> None:
         """Take all steps of a loaded batch, and keep its fields if all batches fit."""
@@ -118,10 +116,7 @@ class Pullback:
         if not self._parameters:
             return derivatives
         by_parameters = self.gradient.by_parameters()
-        grid = self._simulation.discretization.grid
-        return {
-            name: in_extent(by_parameters[name], grid) for name in self._parameters
-        } | derivatives
+        return {name: by_parameters[name] for name in self._parameters} | derivatives
 
     def _kept_run(self, batch: int) -> KeptRun | None:
         """Return the forward run of a batch, run again if need be; None where none is needed."""

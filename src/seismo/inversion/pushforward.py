@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from seismo.inversion.adjoint.extent import in_layers_zero, on_grid
 from seismo.inversion.adjoint.linearised import LinearisedRun, SourceChange
 from seismo.inversion.models import Call, ParameterArrays, load_model
 from seismo.inversion.sources import SourceParameters
@@ -36,18 +35,13 @@ class Pushforward:
             call: with its parameters.
             change: of parameters, by name; others do not change.
         """
-        grid = self._simulation.discretization.grid
         linearised = self._linearised
         if self._model is not call.model:
             self._model = call.model
             load_model(linearised.simulation, call.model)
         linearised.load_model(
-            {name: on_grid(array, grid) for name, array in call.model.items()},
-            {
-                name: in_layers_zero(array, grid)
-                for name, array in change.items()
-                if name in call.model
-            },
+            call.model,
+            {name: array for name, array in change.items() if name in call.model},
         )
         of_sources = {name: a for name, a in change.items() if name in self._sources.names}
         if self._sources.names:

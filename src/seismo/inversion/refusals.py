@@ -80,11 +80,6 @@ def _unsuited(scenario: Scenario) -> tuple[tuple[bool, tuple[str | int, ...], st
     """Return by key whether a scenario has something unsuited, and the problem."""
     added = [n for n, source in enumerate(scenario.sources) if type(source) not in SOURCES]
     return (
-        (
-            scenario.averaging != "point",
-            ("averaging",),
-            "are the values at the nodes; write averaging: point",
-        ),
         (scenario.in_16_bits, ("precision",), "need float32 or float64"),
         (bool(scenario.grid.planes), ("grid", "refinement"), "need a single grid; leave it out"),
         (

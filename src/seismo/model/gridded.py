@@ -117,6 +117,31 @@ def _points(samples: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
     return result
 
 
+def interpolate_transposed(
+    derivative: np.ndarray, shape: tuple[int, ...], indices: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Return the transpose of `interpolate`: a derivative by samples of a shape.
+
+    Args:
+        derivative: by the interpolated values (broadcast shape of the indices).
+        shape: of the samples.
+        indices: as of `interpolate`.
+    """
+    spread = np.broadcast_shapes(*(index.shape for index in indices))
+    result = np.zeros(int(np.prod(shape)))
+    cells = [_cell(index, count) for index, count in zip(indices, shape, strict=True)]
+    for corner in range(1 << len(cells)):
+        number = np.zeros((), np.intp)
+        share = np.ones(())
+        for axis, (low, weight) in enumerate(cells):
+            upper = corner >> axis & 1
+            number = number * shape[axis] + low + upper * (weight > 0.0)
+            share = share * (weight if upper else 1.0 - weight)
+        numbers = np.broadcast_to(number, spread).ravel()
+        result += np.bincount(numbers, (share * derivative).ravel(), result.size)
+    return result.reshape(shape)
+
+
 def _cell(index: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the point below each place and how far it is to the next, within the edges."""
     index = np.clip(index, 0.0, points - 1.0)
@@ -205,6 +230,13 @@ class GridField:
         if infinite.any():
             interpolated = np.where(infinite, closest(self.samples, indices), interpolated)
         return interpolated * self.factor
+
+    def at_transposed(
+        self, derivative: np.ndarray, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+    ) -> np.ndarray:
+        """Return the transpose of `at`: a derivative by the samples from that by values there."""
+        indices = self._indices(z, y, x)
+        return self.factor * interpolate_transposed(derivative, self.samples.shape, indices)
 
     def numbers(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the numbers along its axes of the closest points to coordinates in m."""

@@ -14,11 +14,17 @@ from seismo.model.extremes import Extremes
 from seismo.model.gridded import Gridded, GridField
 
 
+@dataclass(frozen=True)
 class NodeValues(Gridded):
     """The part of an earth that has a value at each node, whatever the values are.
 
-    It counts as varying along all axes: other values may follow.
+    It counts as varying along all axes, and by any amount: other values may follow.
+
+    Attributes:
+        changing: names of the parameters that other models have other values of.
     """
+
+    changing: frozenset[str] = frozenset()
 
     @property
     def thin(self) -> dict[str, GridField]:
@@ -30,9 +36,28 @@ class NodeValues(Gridded):
         """Whether the values vary along z only."""
         return False
 
+    def varies(self, top: float, bottom: float) -> bool:
+        """Whether any parameter may have more than one value between two depths in m."""
+        return bool(self.changing) or super().varies(top, bottom)
 
-def with_values(earth: Earth, grid: Grid, arrays: Mapping[str, np.ndarray]) -> Earth:
-    """Return an earth with these values (z, [y,] x) by parameter at the nodes of the extent."""
+    def steps(self, top: float, bottom: float) -> bool:
+        """Whether density may jump between neighbouring points, between two depths in m."""
+        return "rho" in self.changing or super().steps(top, bottom)
+
+
+def with_values(
+    earth: Earth, grid: Grid, arrays: Mapping[str, np.ndarray], like: NodeValues | None = None
+) -> Earth:
+    """Return an earth with these values (z, [y,] x) by parameter at the nodes of the extent.
+
+    Args:
+        earth: it goes on beyond the extent as this one does.
+        grid: the nodes.
+        arrays: the values in SI.
+        like: values whose changing parameters these have, too; those of `earth` when None.
+    """
+    if like is None:
+        (like,) = (known for known in earth.model_parts if isinstance(known, NodeValues))
     names = "".join(a for a in "zyx" if a in grid.axes)
     origin = tuple(float(nodes_along(grid, a)[0]) for a in names)
     spacing = tuple(grid.spacing[AXES.index(a)] for a in names)
@@ -40,7 +65,7 @@ def with_values(earth: Earth, grid: Grid, arrays: Mapping[str, np.ndarray]) -> E
         name: GridField(array, names, origin, spacing, 1.0, name, (name,))
         for name, array in arrays.items()
     }
-    return replace(earth, model_parts=(NodeValues(grids),))
+    return replace(earth, model_parts=(replace(like, grids=grids),))
 
 
 def arrays_of(earth: Earth) -> dict[str, np.ndarray]:
@@ -80,7 +105,8 @@ class ModelRange:
         samples = earth.sample(*extent_of(grid))
         shape = tuple(nodes_along(grid, a).size for a in "zyx" if a in grid.axes)
         arrays = {name: np.broadcast_to(array, shape).copy() for name, array in samples.items()}
-        return with_values(earth, grid, arrays)
+        like = NodeValues({}, changing=frozenset(self.bounds))
+        return with_values(earth, grid, arrays, like)
 
     def widened(self, extremes: Extremes) -> Extremes:
         """Return the extremes of all these models, from those of the scenario's."""

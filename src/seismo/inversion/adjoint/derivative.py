@@ -30,7 +30,14 @@ def _is_operation(operation: Operation) -> bool:
 class CoefficientDerivative:
     """The images that a run needs, and the derivative by its coefficients made of them."""
 
-    def __init__(self, discretization: Discretization) -> None:
+    def __init__(self, discretization: Discretization, components: bool = False) -> None:
+        """Find the images.
+
+        Args:
+            discretization: the run.
+            components: whether coefficients have a density for each component of velocity.
+        """
+        self._components = components
         self._discretization = discretization
         self._physics = discretization.physics
         self._norm = EnergyNorm(discretization)
@@ -60,9 +67,17 @@ class CoefficientDerivative:
         terms: dict[str, Terms] = {}
         for stage in self._physics.stages:
             if stage.where == "everywhere":
-                update = _update_of(stage)
+                update = self._update_of(stage)
                 terms |= traced(update, self._physics.axes, self._fields, coefficients)
         return terms
+
+    def _update_of(self, stage: Stage) -> Callable:
+        """Return the formula of a stage, with the density of nodes where components have none.
+
+        The formula of all planes holds for even ones, too.
+        """
+        of_nodes = stage.even is not None and stage.even.of_density and not self._components
+        return stage.even.update if stage.even and of_nodes else stage.update
 
     def _on_surface(
         self, coefficients: Mapping[str, TapedArray], terms: Mapping[str, Terms]
@@ -165,11 +180,3 @@ class CoefficientDerivative:
             top[:1] = total[:1]
             yield coefficient, total - top
             yield at_surface, top
-
-
-def _update_of(stage: Stage) -> Callable:
-    """Return the formula of a stage, with a density of nodes where it may have that of components.
-
-    The formula of all planes holds for even ones, too.
-    """
-    return stage.even.update if stage.even and stage.even.of_density else stage.update

@@ -19,13 +19,17 @@ import numpy as np
 from seismo.inversion.adjoint.tape import shifted
 from seismo.solver.discretization import Discretization
 
-Coefficient = Callable[[str, str], Any]  # name, half -> its mean where a field stands
+# function(name, half, of_component=False) -> its mean where a field stands, or the value that the
+# component of a velocity has there, if it has any
+Coefficient = Callable[..., Any]
 
 
 def mean_of(coefficients: Mapping[str, np.ndarray]) -> Coefficient:
     """Return the function that averages coefficients (z, y, x) to half points, as sources do."""
 
-    def mean(name: str, half: str) -> np.ndarray:
+    def mean(name: str, half: str, of_component: bool = False) -> np.ndarray:
+        if of_component and f"{name}_{half}" in coefficients:
+            return coefficients[f"{name}_{half}"]
         array = coefficients[name]
         for axis in half:
             array = 0.5 * (array + shifted(array, axis))
@@ -37,7 +41,9 @@ def mean_of(coefficients: Mapping[str, np.ndarray]) -> Coefficient:
 def mean_at(coefficients: Mapping[str, Any], x, y, z) -> Coefficient:
     """Return the same at points (n) of a field, by their grid indices; of taped arrays such."""
 
-    def mean(name: str, half: str) -> Any:
+    def mean(name: str, half: str, of_component: bool = False) -> Any:
+        if of_component and f"{name}_{half}" in coefficients:
+            return coefficients[f"{name}_{half}"][z, y, x]
         array = coefficients[name]
         nodes = [np.array([z, y, x])]
         for axis in half:
@@ -84,7 +90,7 @@ class EnergyNorm:
         physics = self.discretization.physics
         half = physics.named(field).half
         if physics.named(field).late:
-            return mean("rho", half)[None, None]
+            return mean("rho", half, of_component=True)[None, None]
         group = self.group(field)
         energy = self.discretization.scenario.equation.energy
         assert energy is not None

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from seismo.acquisition.sources import Shot
+from seismo.inversion.adjoint.averages import CellAverages
 from seismo.inversion.adjoint.derivative import CoefficientDerivative
 from seismo.inversion.adjoint.imaging import Images
 from seismo.inversion.adjoint.run import AdjointRun, Residuals
 from seismo.inversion.adjoint.snapshots import KeptRun, plan_snapshots
 from seismo.inversion.adjoint.source_derivative import SourceDerivative, SourceReading
 from seismo.inversion.adjoint.tape import TapedArray, propagate
-from seismo.model.effective.averaging import of_rock
 from seismo.solver.simulation import Simulation
 
 
@@ -42,7 +42,10 @@ class Gradient:
         self._physics = forward.discretization.physics
         self._dt = forward.discretization.clock.dt
         self.adjoint = AdjointRun(forward)
-        self._derivative = CoefficientDerivative(forward.discretization)
+        self._averages = CellAverages(forward.discretization)
+        self._derivative = CoefficientDerivative(
+            forward.discretization, bool(self._averages.components)
+        )
         self._images = [
             Images(solver, self._derivative.products, self._derivative.moving)
             for solver in self.adjoint.simulation.solvers
@@ -56,13 +59,15 @@ class Gradient:
         """Load a model, and begin a sum over batches of shots.
 
         Args:
-            model: values (z, y, x) of every parameter on the nodes of the grid, in SI.
+            model: values (z, [y,] x) in SI at the nodes of the extent, by every parameter.
         """
-        self._model = {name: TapedArray(array) for name, array in model.items()}
+        self._model = model
+        self._medium: dict[str, TapedArray] = {}
         self._taped: dict[str, TapedArray] = {}
         if model:
-            rock = of_rock(self._model, self._physics.medium)  # type: ignore[arg-type]
-            self._taped = self._physics.coefficients(rock, self._dt)
+            self._medium = self._averages.on_grid(model)
+            medium = self._averages.medium(self._medium)
+            self._taped = self._physics.coefficients(medium, self._dt)
         self._coefficients = {name: array.value for name, array in self._taped.items()}
         self.clear()
 
@@ -133,14 +138,15 @@ class Gradient:
         return reading if reading.terms or reading.surface_terms else None
 
     def by_parameters(self) -> dict[str, np.ndarray]:
-        """Return the derivatives (z, y, x) by the parameters, of all batches."""
+        """Return the derivatives (z, [y,] x) by the values of the model, of all batches."""
         ends = list(self._derivative.by_coefficients(self._taped, self._image))
         for reading, record in self._readings:
             ends += reading.ends(record)
         by = propagate(ends)
-        return {
-            name: np.broadcast_to(by(array), array.shape) for name, array in self._model.items()
+        by_averages = {
+            name: np.broadcast_to(by(array), array.shape) for name, array in self._medium.items()
         }
+        return self._averages.by_model(self._model, by_averages)
 
     def _image(self, name: str) -> np.ndarray:
         """Return an image (z, y, x) of all batches on the nodes of the grid."""

@@ -24,12 +24,12 @@ import numpy as np
 from seismo.acquisition.sources import Shot
 from seismo.backends.base import Launch
 from seismo.grid.grid import Box
+from seismo.inversion.adjoint.averages import CellAverages
 from seismo.inversion.adjoint.derivative import CoefficientDerivative
 from seismo.inversion.adjoint.imaging import sweeps
 from seismo.inversion.adjoint.source_derivative import ActingTerm, SourceReading
 from seismo.inversion.adjoint.tape import Tangents, TapedArray, value_of
 from seismo.inversion.adjoint.tracing import Operation
-from seismo.model.effective.averaging import of_rock
 from seismo.solver.sampling.injection import InjectionTable, SignalPoints, TableKey
 from seismo.solver.sampling.recording import Recorder, RecordRows
 from seismo.solver.simulation import Prepared, Simulation
@@ -194,7 +194,8 @@ class LinearisedRun:
         discretization = forward.discretization
         self._physics = discretization.physics
         self.simulation = Simulation(discretization, forward.backend, ranks=forward.ranks)
-        self._derivative = CoefficientDerivative(discretization)
+        self._averages = CellAverages(discretization)
+        self._derivative = CoefficientDerivative(discretization, bool(self._averages.components))
         self._added = [
             ModelSources(solver, of_forward, self._derivative)
             for solver, of_forward in zip(self.simulation.solvers, forward.solvers, strict=True)
@@ -209,13 +210,14 @@ class LinearisedRun:
         """Set the medium's change; its own coefficients are loaded like those of the forward run.
 
         Args:
-            model: values (z, y, x) of every parameter on the nodes of the grid, in SI.
-            change: of these, zero in absorbing layers.
+            model: values (z, [y,] x) in SI at the nodes of the extent, by every parameter.
+            change: of these, by name; others do not change.
         """
-        taped = {name: TapedArray(array) for name, array in model.items()}
-        rock = of_rock(taped, self._physics.medium)  # type: ignore[arg-type]
-        self._taped = self._physics.coefficients(rock, self._forward.discretization.clock.dt)
-        self._tangents = Tangents([(taped[name], array) for name, array in change.items()])
+        averages = self._averages.on_grid(model)
+        medium = self._averages.medium(averages)
+        self._taped = self._physics.coefficients(medium, self._forward.discretization.clock.dt)
+        changes = self._averages.changes(model, change)
+        self._tangents = Tangents([(averages[name], array) for name, array in changes.items()])
         factors = {f"factor_{name}": factor for name, factor in self._factors()}
         for added in self._added:
             added.set_factors(factors)

@@ -198,13 +198,14 @@ class SourceReading:
         x, y, z, weights = self._injection.points_of(field, points)
         mean = mean_at(self._taped, x, y, z)
         scale = drive.scale(
-            lambda name, of_component=False: mean(name, field.half), self._discretization.clock.dt
+            lambda name, of_component=False: mean(name, field.half, of_component),
+            self._discretization.clock.dt,
         )
         imaged: TapedArray | None = None
         if self._discretization.physics.previous:
             imaged = mean("k", field.half)
         elif field.late:
-            imaged = 1.0 / mean("rho", field.half)
+            imaged = 1.0 / mean("rho", field.half, of_component=True)
         if imaged is None:
             varies = isinstance(scale, TapedArray)
         else:

@@ -1,8 +1,12 @@
 """Arrays that remember their operands: derivatives in reverse mode (Griewank & Walther 2008).
 
-`TapedArray` takes the place of a coefficient in the functions of an equation, which make others of
-it by sums, products, quotients, powers and shifts. `propagate` carries the derivatives of a number
-with respect to results back to all arrays that they were made of.
+`TapedArray` takes the place of an array in the functions of an equation and of effective media,
+which make others of it by sums, products, quotients, powers, shifts, and NumPy's functions of
+`tape_functions`. `propagate` carries the derivatives of a number with respect to results back to
+all arrays that they were made of.
+
+Comparisons give plain arrays: the derivative of a choice between values (`numpy.where`) is that of
+the value chosen.
 """
 
 from __future__ import annotations
@@ -13,14 +17,15 @@ from typing import Any
 import numpy as np
 
 from seismo.grid.grid import AXES
+from seismo.inversion.adjoint import tape_functions
 
 _Back = Callable[[np.ndarray], np.ndarray]  # derivative by a result -> by an operand
-# An operand, how a derivative is carried back to it, and how its change is carried on.
-_Link = tuple["TapedArray", _Back, _Back]
+_Onwards = Callable[[Any], Any]  # change of an operand -> of a result
+_Link = tuple["TapedArray", _Back, _Onwards]
 
 
 class TapedArray:
-    """An array (z, y, x) and the operands that it was made of.
+    """An array and the operands that it was made of.
 
     Attributes:
         value: the numbers.
@@ -28,95 +33,200 @@ class TapedArray:
             of it on.
     """
 
-    __array_priority__ = 1000.0  # numpy's operators leave products with it to this class
-    __array_ufunc__ = None
+    __hash__ = object.__hash__
 
-    def __init__(
-        self, value: np.ndarray, operands: Iterable[tuple[TapedArray, _Back]] = (),
-        onwards: _Back | None = None,
-    ) -> None:  # fmt: skip
-        """Remember the operands of a value.
-
-        Args:
-            value: the numbers.
-            operands: arrays, each with the function that carries a derivative back to it.
-            onwards: function that carries a change on; None where it is the same, as of products.
-        """
+    def __init__(self, value: np.ndarray, operands: Iterable[_Link] = ()) -> None:
         self.value = value
-        self.operands: tuple[_Link, ...] = tuple(
-            (operand, back, onwards or back) for operand, back in operands
-        )
+        self.operands = tuple(operands)
+        self._is_operand = False
+        for operand, *_ in self.operands:
+            operand._is_operand = True
 
-    def _with(self, other: Any, value: np.ndarray, first: _Back, second: _Back) -> TapedArray:
-        further = [(other, second)] if isinstance(other, TapedArray) else []
-        return TapedArray(value, [(self, first), *further])
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
+        """Return a NumPy function of arrays, element by element."""
+        if method != "__call__" or options:
+            return NotImplemented
+        numbers = [value_of(operand) for operand in operands]
+        if not all(map(is_number, operands)):
+            return NotImplemented
+        value = ufunc(*numbers)
+        if ufunc in tape_functions.PLAIN:
+            return value
+        if ufunc not in tape_functions.PARTIAL:
+            return NotImplemented
+        links = []
+        for n, operand in enumerate(operands):
+            if isinstance(operand, TapedArray):
+                # A factor, element by element, acts alike in both directions.
+                times = tape_functions.times_partial(ufunc, n, value, numbers)
+                links.append((operand, times, times))
+        return TapedArray(value, links)
 
-    def __add__(self, other: Any) -> TapedArray:
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        """Return a NumPy function of whole arrays."""
+        if function in tape_functions.LINEAR:
+            return self._linear(tape_functions.LINEAR[function](*arguments, **options))
+        if function in tape_functions.PLAIN:
+            return function(*map(value_of, arguments), **options)
+        return NotImplemented
+
+    @staticmethod
+    def _linear(terms: tape_functions.LinearResult) -> TapedArray:
+        value, links = terms
+        return TapedArray(value, [link for link in links if isinstance(link[0], TapedArray)])
+
+    def __add__(self, other: Any) -> Any:
         """Return the sum."""
-        return self._with(other, self.value + value_of(other), lambda g: g, lambda g: g)
+        return _applied(np.add, self, other)
 
-    __radd__ = __add__
+    def __radd__(self, other: Any) -> Any:
+        """Return the sum."""
+        return _applied(np.add, other, self)
 
-    def __neg__(self) -> TapedArray:
+    def __neg__(self) -> Any:
         """Return the negative."""
-        return TapedArray(-self.value, [(self, lambda g: -g)])
+        return _applied(np.negative, self)
 
-    def __sub__(self, other: Any) -> TapedArray:
+    def __sub__(self, other: Any) -> Any:
         """Return the difference."""
-        return self._with(other, self.value - value_of(other), lambda g: g, lambda g: -g)
+        return _applied(np.subtract, self, other)
 
-    def __rsub__(self, other: Any) -> TapedArray:
+    def __rsub__(self, other: Any) -> Any:
         """Return the difference from another."""
-        return -self + other
+        return _applied(np.subtract, other, self)
 
     def __mul__(self, other: Any) -> Any:
         """Return the product; that with a sum of operations is such a sum."""
-        if not is_number(other):
-            return NotImplemented
-        a = self.value
-        b = value_of(other)
-        return self._with(other, a * b, lambda g: g * b, lambda g: g * a)
+        return _applied(np.multiply, self, other)
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: Any) -> Any:
+        """Return the product."""
+        return _applied(np.multiply, other, self)
 
-    def __truediv__(self, other: Any) -> TapedArray:
+    def __truediv__(self, other: Any) -> Any:
         """Return the quotient."""
-        a = self.value
-        b = value_of(other)
-        return self._with(other, a / b, lambda g: g / b, lambda g: -g * a / b**2)
+        return _applied(np.true_divide, self, other)
 
-    def __rtruediv__(self, number: Any) -> TapedArray:
+    def __rtruediv__(self, other: Any) -> Any:
         """Return the quotient of a number, or of an array."""
-        a = self.value
-        return TapedArray(number / a, [(self, lambda g: -g * number / a**2)])
+        return _applied(np.true_divide, other, self)
 
-    def __pow__(self, power: float) -> TapedArray:
+    def __pow__(self, power: float) -> Any:
         """Return a power."""
-        a = self.value
-        return TapedArray(a**power, [(self, lambda g: g * power * a ** (power - 1))])
+        return _applied(np.power, self, power)
 
-    def __getitem__(self, index: tuple[np.ndarray, ...]) -> TapedArray:
-        """Return the values (n) at nodes."""
+    def __lt__(self, other: Any) -> np.ndarray:
+        """Return where it is less."""
+        return np.asarray(self.value < value_of(other))
+
+    def __le__(self, other: Any) -> np.ndarray:
+        """Return where it is no greater."""
+        return np.asarray(self.value <= value_of(other))
+
+    def __gt__(self, other: Any) -> np.ndarray:
+        """Return where it is greater."""
+        return np.asarray(self.value > value_of(other))
+
+    def __ge__(self, other: Any) -> np.ndarray:
+        """Return where it is no less."""
+        return np.asarray(self.value >= value_of(other))
+
+    def __eq__(self, other: Any) -> Any:
+        """Return where it is equal."""
+        return self.value == value_of(other)
+
+    def __len__(self) -> int:
+        """Return the length of the first axis."""
+        return len(self.value)
+
+    def __iter__(self) -> Any:
+        """Iterate over the first axis."""
+        return (self[n] for n in range(len(self)))
+
+    def __getitem__(self, index: Any) -> TapedArray:
+        """Return the values at an index."""
 
         def back(g: np.ndarray) -> np.ndarray:
             spread = np.zeros_like(self.value)
             np.add.at(spread, index, g)
             return spread
 
-        return TapedArray(self.value[index], [(self, back)], lambda change: change[index])
+        return TapedArray(self.value[index], [(self, back, lambda change: change[index])])
+
+    def __setitem__(self, index: Any, array: Any) -> None:
+        """Put values at an index.
+
+        Raises:
+            RuntimeError: something was made of the array before.
+        """
+        if self._is_operand:
+            raise RuntimeError("an array that others were made of is changed")
+        before = TapedArray(self.value, self.operands)
+        kept = np.ones(self.shape)
+        kept[index] = 0.0
+        put = self.value.copy()
+        put[index] = value_of(array)
+
+        def onwards(change: Any) -> np.ndarray:
+            spread = np.zeros_like(put)
+            spread[index] = change
+            return spread
+
+        operands: list[_Link] = [(before, lambda g: g * kept, lambda change: change * kept)]
+        if isinstance(array, TapedArray):
+            operands.append((array, lambda g: g[index], onwards))
+        self.__init__(put, operands)  # type: ignore[misc]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the numbers."""
         return self.value.shape
 
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.value.ndim
+
+    def copy(self) -> TapedArray:
+        """Return a copy."""
+        return TapedArray(self.value.copy(), [(self, lambda g: g, lambda change: change)])
+
+    def reshape(self, *shape: Any) -> TapedArray:
+        """Return the array in another shape."""
+        return TapedArray(
+            self.value.reshape(*shape),
+            [(self, lambda g: np.asarray(g).reshape(self.shape), lambda c: c.reshape(*shape))],
+        )
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> TapedArray:
+        """Return the sum along axes."""
+
+        def back(g: np.ndarray) -> np.ndarray:
+            if axis is not None and not keepdims:
+                g = np.expand_dims(g, axis)
+            return np.broadcast_to(g, self.shape)
+
+        def onwards(change: np.ndarray) -> np.ndarray:
+            return np.asarray(change.sum(axis, keepdims=keepdims))
+
+        return TapedArray(onwards(self.value), [(self, back, onwards)])
+
+    def mean(self, axis: Any = None) -> Any:
+        """Return the mean along axes."""
+        total = self.sum(axis)
+        result = total * (total.value.size / self.value.size)
+        result.value = np.asarray(self.value.mean(axis))
+        return result
+
     def clip(self, min: float) -> TapedArray:
         """Return the array where it exceeds a number, and this elsewhere."""
         above = self.value > min
-        return TapedArray(self.value.clip(min=min), [(self, lambda g: g * above)])
+        return TapedArray(
+            self.value.clip(min=min), [(self, lambda g: g * above, lambda c: c * above)]
+        )
 
     def next(self, axes: str) -> TapedArray:
-        """Return the values of the next nodes along axes; the last ones stay."""
+        """Return the values (z, y, x) of the next nodes along axes; the last ones stay."""
 
         def onwards(change: np.ndarray) -> np.ndarray:
             for axis in axes:
@@ -128,7 +238,14 @@ class TapedArray:
                 g = shifted_back(g, axis)
             return g
 
-        return TapedArray(onwards(self.value), [(self, back)], onwards)
+        return TapedArray(onwards(self.value), [(self, back, onwards)])
+
+
+def _applied(ufunc: np.ufunc, *operands: Any) -> Any:
+    """Return a function of operands; NotImplemented where one is no number."""
+    if not all(map(is_number, operands)):
+        return NotImplemented
+    return ufunc(*operands)
 
 
 def is_number(value: Any) -> bool:
@@ -184,7 +301,8 @@ def propagate(ends: Iterable[tuple[TapedArray, np.ndarray]]) -> Callable[[TapedA
 
     derivatives: dict[int, Any] = {}
 
-    def add(array: TapedArray, derivative: np.ndarray) -> None:
+    def add(array: TapedArray, derivative: Any) -> None:
+        derivative = tape_functions.summed_to(array.shape, derivative)
         derivatives[id(array)] = derivatives.get(id(array), 0.0) + derivative
 
     for array, derivative in ends:

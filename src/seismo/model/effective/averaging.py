@@ -136,6 +136,22 @@ def cell_average(
     Returns:
         Each parameter as an array (nz, [ny,] nx), in SI.
     """
+    shape = tuple(index.size for index in points.within(earth)[1])
+    result = {name: np.empty(shape, dtype) for name in parameters}
+    for rows, averages in averages_by_rows(earth, points, parameters, averaging, subsamples):
+        for name, average in averages.items():
+            result[name][rows] = average
+    return result
+
+
+def averages_by_rows(
+    earth: AveragedEarth,
+    points: GridCells,
+    parameters: Sequence[str],
+    averaging: Literal["effective", "point"] = "effective",
+    subsamples: int | None = None,
+) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+    """Yield rows of z, and their averages (rows, [ny,] nx) in float64; see `cell_average`."""
     rules = _RESULTS if "rho" in earth.needs else _RESULTS | _CONSTANT_DENSITY
     rules = rules | effective_stiffness.results(earth.needs)
     if averaging == "point" and OF_ROCK.keys() >= {*parameters, *earth.needs}:
@@ -143,8 +159,6 @@ def cell_average(
     formulas = {name: rules[name] for name in parameters}
     means = sorted({mean for needed, _ in formulas.values() for mean in needed})
     (z, y, x), indices = points.within(earth)
-    shape = tuple(axis_index.size for axis_index in indices)
-    result = {name: np.empty(shape, dtype) for name in parameters}
     sampler = _Sampler(earth, points.spacing, tuple(means), averaging == "effective", subsamples)
     for z_slice, averages in sampler.slabs(z, y, x):
         target = np.flatnonzero((indices[0] >= z_slice.start) & (indices[0] < z_slice.stop))
@@ -154,9 +168,7 @@ def cell_average(
             # Parameters of the same formula have it evaluated once.
             evaluated = {formula: formula(inputs) for _, formula in formulas.values()}
         repeated = {formula: _repeated(array, source) for formula, array in evaluated.items()}
-        for name, (_, formula) in formulas.items():
-            result[name][target] = repeated[formula]
-    return result
+        yield target, {name: repeated[formula] for name, (_, formula) in formulas.items()}
 
 
 def of_rock(samples: Samples, parameters: Sequence[str]) -> dict[str, np.ndarray]:
@@ -286,7 +298,8 @@ class _Sampler:
 
     def _means_of(self, samples: Samples, without: Container[str] = ()) -> dict[str, np.ndarray]:
         names = (name for name in self.means if name not in without)
-        return {name: np.array(_MEANS[name](samples)) for name in names}
+        # Copies: averages of cut cells are put into them.
+        return {name: _MEANS[name](samples).copy() for name in names}
 
     def _columns(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """Average down the columns (see `column`) that meet two media; once for all."""
