@@ -95,8 +95,10 @@ def assert_same(traces, others) -> None:
 @pytest.mark.filterwarnings("ignore::seismo.ScenarioWarning")
 @pytest.mark.parametrize(
     ("equation", "dimensions"),
-    [*((name, 2) for name in NEEDS), *((name, 3) for name in list(NEEDS)[:3])],
-)
+    [*((name, 2) for name in NEEDS), ("acoustic_variable_density", 3),
+     pytest.param("acoustic", 3, marks=pytest.mark.slow),
+     pytest.param("elastic", 3, marks=pytest.mark.slow)],
+)  # fmt: skip
 def test_traces_are_those_of_a_run_of_the_model(equation, dimensions):
     """With averages over cells, as runs have them by default, and with the values of nodes."""
     values = models(equation, dimensions)

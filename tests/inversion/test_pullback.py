@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import seismo
+import solver
 from seismo.errors import ScenarioError
 
 BOUNDS = {"vp": (1500.0, 3200.0), "vs": (600.0, 1700.0), "rho": (1500.0, 2600.0)}
@@ -151,7 +152,10 @@ def test_derivative_is_that_of_runs(equation: str, top: str) -> None:
     check_against_differences(scenario(equation, 2, top))
 
 
-@pytest.mark.parametrize("equation", [e for e in PARAMETERS if e != "elastic_sh"])
+@pytest.mark.parametrize(
+    "equation",
+    solver.slow_but(["acoustic_variable_density"], [e for e in PARAMETERS if e != "elastic_sh"]),
+)
 def test_derivative_is_that_of_runs_in_space(equation: str) -> None:
     check_against_differences(scenario(equation, 3))
 

@@ -86,7 +86,8 @@ def test_every_equation_goes_on(name, dimensions, tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "dimensions", "storage"),
-    [("viscoelastic", 2, 16), ("viscoelastic", 2, 32), ("viscoelastic", 3, 16),
+    [("viscoelastic", 2, 16), ("viscoelastic", 2, 32),
+     pytest.param("viscoelastic", 3, 16, marks=pytest.mark.slow),
      pytest.param("viscoelastic", 3, 32, marks=pytest.mark.slow),
      pytest.param("viscoelastic_tti", 3, 16, marks=pytest.mark.slow),
      pytest.param("viscoelastic_tti", 3, 32, marks=pytest.mark.slow)],

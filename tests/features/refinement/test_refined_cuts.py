@@ -74,6 +74,7 @@ def test_every_cut_gives_the_bits_of_one(name, order, faces, tmp_path, monkeypat
         assert (parts, different) == (parts, [])
 
 
+@pytest.mark.slow  # grids of two spacings go on in `test_changed_ranks.py`, too
 def test_a_stopped_run_goes_on_on_any_number(tmp_path, monkeypatch) -> None:
     """Of a survey, with maps on both sides and snapshots of both; three ranks stop, two go on."""
     document = case("elastic", tmp_path)

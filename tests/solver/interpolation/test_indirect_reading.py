@@ -165,7 +165,7 @@ def test_stresses_by_strains_relax_as_those_of_the_run(physics, rock, monkeypatc
         assert error.any()
 
 
-@pytest.mark.parametrize("kind", ["plane", "ground", "lossy ground"])
+@pytest.mark.parametrize("kind", solver.slow_but(["ground"], ["plane", "ground", "lossy ground"]))
 @pytest.mark.usefixtures("no_remedies")
 def test_what_is_read_indirectly_survives_a_stop(kind, tmp_path, every_step):
     changes = {"time": {"duration": 0.12}, "checkpoint": {"steps": 19}}
