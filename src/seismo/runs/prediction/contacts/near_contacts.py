@@ -5,15 +5,19 @@ Among layers they are read on their own side (`seismo.solver.interpolation.layer
 r the ratio of moduli at a contact d cells away and p points in the shortest wavelength beside it it
 is about
 
-    moments:                0.02 (r - 1) (10 / p)^2 exp(-1.25 d)
-    forces:                 0.006 (r - 1) (10 / p)^2 exp(-1.5 d)
-    receivers:              0.004 (r - 1) (10 / p)^2 exp(-1.5 d)
-    receivers of strains:   0.012 (r - 1) (10 / p)^2 exp(-0.9 d)
+    moments, and receivers of strains:      0.012 (r - 1) (10 / p)^2 exp(-1.25 d)
+    forces:                                 0.006 (r - 1) (10 / p)^2 exp(-1.5 d)
+    receivers of motion:                    0.004 (r - 1) (10 / p)^2 exp(-1.5 d)
 
 (divergence, rotation, strain, stress and pressure of solids) within a factor of 2 to 3, of fluids
-and of solids, under a free surface, too; less on the softer side, and of shear moments. Of
-explosions on the softer side 1 - 1 / r stands for r - 1, since the rock beyond strains 1 / r as
-much. Where the earth varies sideways a moment is spread over both media and strains them by unlike
+and of solids, under a free surface, too, where waves graze the contact; steep ones from the stiffer
+side err by less. Forces across layers of solids err by a quarter, since S waves strain both sides
+alike along it and P waves are longer. On the softer side of strains and explosions, since
+the rock beyond strains 1 / r as much, but not of shear and rotation, it is::
+
+    0.024 (1 - 1 / r) (10 / p)^2 exp(-1.25 d)
+
+Where the earth varies sideways a moment is spread over both media and strains them by unlike
 amounts, and a force or a receiver meets a motion whose slope jumps, at any order and sampling::
 
     moments:                0.4 (r - 1) exp(-1.25 d)
@@ -49,9 +53,10 @@ from typing import NamedTuple
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES, moved
 from seismo.grid.interpolation import RADIUS
-from seismo.runs.prediction.contacts.radiation import is_isotropic
+from seismo.runs.prediction.contacts.radiation import is_isotropic, strengths
 from seismo.runs.prediction.lines import WarningLines, named, up_to
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
@@ -72,11 +77,13 @@ class _Law(NamedTuple):
     power: float = 0.0
 
 
-_LAYERED = _Law(0.02, 1.25, 2.0), _Law(0.006, 1.5, 2.0)  # of moments, and of forces
-_SIDEWAYS = _Law(0.4, 1.25), _Law(0.02, 4.0)
-_READ = _Law(0.012, 0.9, 2.0), _Law(0.004, 1.5, 2.0)  # of strains, and of motion, among layers
-_READ_SIDEWAYS = _Law(0.3, 1.7), _SIDEWAYS[1]
-_BOUNDED = _Law(0.5, 1.7)  # of strains and moments on the softer side, and of stresses
+# Of moments, of forces, and by 1 - 1 / r.
+_LAYERED = _Law(0.012, 1.25, 2.0), _Law(0.006, 1.5, 2.0), _Law(0.024, 1.25, 2.0)
+_ACROSS = 0.25  # of forces in solids, those across layers
+_SIDEWAYS = _Law(0.4, 1.25), _Law(0.02, 4.0), _Law(0.5, 1.7)
+# Of strains, of motion, and by 1 - 1 / r.
+_READ = _LAYERED[0], _Law(0.004, 1.5, 2.0), _LAYERED[2]
+_READ_SIDEWAYS = _Law(0.3, 1.7), _SIDEWAYS[1], _SIDEWAYS[2]
 # Of motion on ground that is not flat, whose polynomials cross contacts below it: 8 and 11 % found
 # where r is about 2.6, 2.8 and 1.6 cells above one, at 4 points.
 _ON_SLOPES = _Law(0.008, 0.0, 2.0)
@@ -148,13 +155,24 @@ def near_sources(discretization: Discretization) -> list[NearSource]:
         beside = known[at]
         # A source of volume moves media of any modulus alike.
         acts = source.kind != "pressure"
-        law = laws[source.kind == "force"]
         bounded = beside.softer and source.kind != "force" and (laws is _SIDEWAYS or not shears)
-        law = _BOUNDED if bounded and laws is _SIDEWAYS else law
+        law = laws[2] if bounded else laws[source.kind == "force"]
         error = beside.error(law, bounded) if acts else 0.0
+        if laws is _LAYERED and source.kind == "force":
+            error *= _share_along(discretization, source)
         if source.name not in worst or error > worst[source.name].error:
             worst[source.name] = NearSource(source.name, beside.cells, error)
     return list(worst.values())
+
+
+def _share_along(discretization: Discretization, source: PointSource) -> float:
+    """Return the share of a force's error that it has by its direction among layers."""
+    fluid = _along(discretization, source.position, "z", np.array(source.position[2:]))[1][0]
+    if fluid or not discretization.physics.fluid_meets_solid:
+        return 1.0
+    force, _ = strengths(source)
+    size = float(np.linalg.norm(force)) or 1.0
+    return float(np.linalg.norm(force * (1.0, 1.0, _ACROSS))) / size
 
 
 def near_receivers(discretization: Discretization) -> list[NearReceivers]:
@@ -175,7 +193,8 @@ def _near_set(discretization: Discretization, group: ReceiverGroup) -> NearRecei
     laws = _READ if reads_layers(discretization) else _READ_SIDEWAYS
     axes = "z" if discretization.earth.layered else discretization.grid.axes
     bent = {name for name in group.quantities if name in _BENT}
-    by_side = laws is _READ_SIDEWAYS and strains and bent <= _BY_SIDE
+    sideways = laws is _READ_SIDEWAYS
+    by_side = strains and (bent <= _BY_SIDE if sideways else "rotation" not in bent)
     columns = [AXES.index(a) for a in axes]
     positions = group.all_positions
     _, first = np.unique(positions[:, columns], axis=0, return_index=True)
@@ -188,9 +207,9 @@ def _near_set(discretization: Discretization, group: ReceiverGroup) -> NearRecei
             fluid = bool(_along(discretization, (x, y, z), "z", np.array([z]))[1][0])
             law = _ON_SLOPES if sloping else laws[fluid or not strains]
             beside_ground = float(discretization.grid.index("z", z)) < RADIUS
-            bounded = by_side and (beside.softer or bent == {"stress"})
+            bounded = by_side and (beside.softer or (sideways and bent == {"stress"}))
             if beside_ground or not sloping:
-                errors[n] = beside.error(_BOUNDED if bounded else law, bounded)
+                errors[n] = beside.error(laws[2] if bounded else law, bounded)
             if discretization.interpolation.thin_layer and not strains:
                 errors[n] = min(errors[n], beside._replace(ratio=2.0).error(_THIN))
     affected = positions[errors > _LEAST][:, columns]
