@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, Self, TextIO, cast
 
 from seismo.backends.base import Backend
 from seismo.backends.timeline import (
@@ -182,23 +182,23 @@ def label(progress: Progress) -> str:
     return text or _PHASES.get(progress.phase) or facts(progress)
 
 
-class Bar:
+class TerminalBar:
     """A progress bar on a terminal; use as a context manager."""
 
-    def __init__(self, console: Console) -> None:
-        """Prepare the bar; nothing shows before the first report."""
+    def __init__(self, console: Console, width: int) -> None:
+        """Prepare a bar of so many characters; nothing shows before the first report."""
         # Runs without a bar start sooner without rich.
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
         self._console = console
         self._bar = RichProgress(
-            TextColumn("{task.percentage:3.0f} %"), BarColumn(30), TextColumn("{task.description}"),
-            console=console, transient=True,
+            TextColumn("{task.percentage:3.0f} %"), BarColumn(width),
+            TextColumn("{task.description}"), console=console, transient=True,
         )  # fmt: skip
         self._task: TaskID | None = None
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> Self:
         """Show the bar."""
         self._bar.start()
         return self
@@ -207,15 +207,26 @@ class Bar:
         """Take the bar away."""
         self._bar.stop()
 
+    def show(self, fraction: float, text: str) -> None:
+        """Show the share that is done, and a description."""
+        if self._task is None:
+            self._task = self._bar.add_task("", total=1.0)
+        self._bar.update(self._task, completed=fraction, description=text)
+
+
+class Bar(TerminalBar):
+    """The progress bar of a run."""
+
+    def __init__(self, console: Console) -> None:
+        """Prepare the bar; nothing shows before the first report."""
+        super().__init__(console, 30)
+
     def __call__(self, progress: Progress) -> None:
         """Show where the run is."""
         if progress.phase in _SAID:
             text = _SAID[progress.phase](progress)
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
-        if self._task is None:
-            self._task = self._bar.add_task("", total=1.0)
-        text = _PHASES.get(progress.phase) or facts(progress)
-        self._bar.update(self._task, completed=progress.fraction, description=text)
+        self.show(progress.fraction, _PHASES.get(progress.phase) or facts(progress))
 
 
 class Lines:

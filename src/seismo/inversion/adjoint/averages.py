@@ -21,7 +21,7 @@ from seismo.inversion.adjoint.extent import in_extent, in_layers_zero, on_grid
 from seismo.inversion.adjoint.tape import Tangents, TapedArray, propagate
 from seismo.model.earth import Earth
 from seismo.model.effective import Clamp, GridCells
-from seismo.model.effective.averaging import averages_by_rows, cell_average
+from seismo.model.effective.averaging import averages_by_rows, cell_average, of_rock
 from seismo.model.node_values import NodeValues, nodes_along, with_values
 from seismo.solver.discretization import Discretization
 
@@ -141,11 +141,14 @@ class CellAverages:
         Args:
             model: values (z, [y,] x) in SI at the nodes of the extent, by every parameter.
         """
-        earth = self._earth(model)
         grid = self._discretization.grid
         averages: MediumAverages = {}
-        for points, names in self._points():
-            averages |= cell_average(earth, points, names, self._averaging, dtype=np.float64)
+        if self._of_nodes:
+            averages = of_rock(model, self._discretization.physics.medium)
+        else:
+            earth = self._earth(model)
+            for points, names in self._points():
+                averages |= cell_average(earth, points, names, dtype=np.float64)
         return {name: TapedArray(on_grid(array, grid)) for name, array in averages.items()}
 
     def medium(self, averages: Mapping[str, TapedArray]) -> dict[str, TapedArray]:
@@ -202,15 +205,20 @@ class CellAverages:
     ) -> Iterator[tuple[np.ndarray, dict[str, TapedArray], dict[str, TapedArray]]]:
         """Yield rows of z, the taped values of the model, and the averages made of them."""
         taped = {name: TapedArray(array) for name, array in model.items()}
+        if self._of_nodes:
+            rock: Any = of_rock(taped, self._discretization.physics.medium)  # type: ignore[arg-type]
+            yield np.arange(len(next(iter(model.values())))), taped, rock
+            return
         earth: Any = TapedEarth(self._earth(model), taped)
         for points, names in self._points():
-            by_rows: Iterator[Any] = averages_by_rows(earth, points, names, self._averaging)
+            by_rows: Iterator[Any] = averages_by_rows(earth, points, names)
             for rows, averages in by_rows:
                 yield rows, taped, averages
 
     @property
-    def _averaging(self) -> Any:
-        return self._discretization.scenario.averaging
+    def _of_nodes(self) -> bool:
+        """Whether the values at nodes are those of their cells."""
+        return self._discretization.scenario.averaging == "point"
 
     def _earth(self, model: Mapping[str, np.ndarray]) -> Earth:
         return with_values(self._discretization.earth, self._discretization.grid, model)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO
 
 from seismo.inversion.full_waveform.run import Advance
-from seismo.runs.progress import clock_time
+from seismo.runs.progress import TerminalBar, clock_time
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import TaskID
 
 
 class InversionLines:
@@ -33,32 +32,13 @@ class InversionLines:
             print(line, file=self._stream, flush=True)
 
 
-class InversionBar:
-    """A progress bar on a terminal; use as a context manager."""
+class InversionBar(TerminalBar):
+    """The progress bar of an inversion."""
 
     def __init__(self, console: Console) -> None:
         """Prepare the bar; nothing shows before the first report."""
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as RichProgress
-
-        self._bar = RichProgress(
-            TextColumn("{task.percentage:3.0f} %"), BarColumn(20), TextColumn("{task.description}"),
-            console=console, transient=True,
-        )  # fmt: skip
-        self._task: TaskID | None = None
-
-    def __enter__(self) -> InversionBar:
-        """Show the bar."""
-        self._bar.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """Take the bar away."""
-        self._bar.stop()
+        super().__init__(console, 20)
 
     def __call__(self, advance: Advance) -> None:
         """Show where the inversion is."""
-        if self._task is None:
-            self._task = self._bar.add_task("", total=1.0)
-        text = f"{advance}  {clock_time(advance.seconds)}"
-        self._bar.update(self._task, completed=advance.fraction, description=text)
+        self.show(advance.fraction, f"{advance}  {clock_time(advance.seconds)}")

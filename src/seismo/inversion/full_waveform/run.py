@@ -83,7 +83,7 @@ InversionReporter = Callable[[Advance], None]
 
 
 def _nothing(advance: Advance) -> None:
-    """InversionReporter nothing."""
+    """Report nothing."""
 
 
 @dataclass(frozen=True)
