@@ -7,8 +7,9 @@ from pathlib import Path
 import yaml
 
 import seismo
-from seismo.inversion.full_waveform.preparation import InversionMachine, PreparedInversion
+from seismo.inversion.full_waveform.preparation import PreparedInversion
 from seismo.inversion.full_waveform.settings import Inversion, load_inversion
+from seismo.inversion.survey.preparation import SurveyMachine
 
 SPACING = 10.0
 NODES = {"x": 41, "z": 37}
@@ -29,7 +30,7 @@ SETTINGS = {
     "mask": {"sources": 40.0},
     "snapshots": 1,
 }
-ON_ONE_THREAD = InversionMachine("cpu", None, 1)
+ON_ONE_THREAD = SurveyMachine("cpu", None, 1)
 
 
 def scenario(**keys) -> dict:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo.inversion.full_waveform.settings import MisfitSettings
-from seismo.inversion.full_waveform.traces import BandComparison, low_passed
+from seismo.inversion.misfits import comparison
+from seismo.inversion.survey.settings import TraceWindow
+from seismo.inversion.survey.traces import BandComparison, low_passed
 from seismo.solver.discretize import discretize
 from small_inversion import scenario
 
@@ -47,8 +48,8 @@ def test_the_derivative_agrees_with_central_differences(run, kind, window):
     observed = traces(2)
     observed[0, 3] = np.nan  # a receiver that the file lacks
     observed[:, :, 90:] = np.nan  # the record ends early
-    settings = MisfitSettings(kind=kind, **window)
-    compare = BandComparison(run, {"well": {"pressure": observed}}, settings, 40.0)
+    sections = {"well": {"pressure": observed}}
+    compare = BandComparison(run, sections, TraceWindow(**window), comparison(kind), 40.0)
     predicted = traces(3)
     direction = traces(4)
     value, adjoint = compare({"well": {"pressure": predicted}}, [0, 1])
@@ -65,7 +66,8 @@ def test_the_derivative_agrees_with_central_differences(run, kind, window):
 
 
 def test_the_misfit_of_all_shots_is_the_sum_over_shots(run):
-    compare = BandComparison(run, {"well": {"pressure": traces(2)}}, MisfitSettings(), 40.0)
+    sections = {"well": {"pressure": traces(2)}}
+    compare = BandComparison(run, sections, TraceWindow(), comparison("l2"), 40.0)
     predicted = traces(3)
     whole, _ = compare({"well": {"pressure": predicted}}, [0, 1])
     single = [compare({"well": {"pressure": predicted[n : n + 1]}}, [n])[0] for n in (0, 1)]
@@ -76,7 +78,7 @@ def test_samples_outside_the_window_do_not_count(run):
     """The first receiver of the second shot lies 361 m off: beyond `offsets`."""
     observed = traces(2)
     compare = BandComparison(
-        run, {"well": {"pressure": observed}}, MisfitSettings(**WINDOW), math.inf
+        run, {"well": {"pressure": observed}}, TraceWindow(**WINDOW), comparison("l2"), math.inf
     )
     _, adjoint = compare({"well": {"pressure": observed + 1.0}}, [0, 1])
     derivative = adjoint["well"]["pressure"]

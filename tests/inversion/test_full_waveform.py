@@ -12,8 +12,9 @@ from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import ScenarioError, StoppedError
 from seismo.inversion.full_waveform.history import open_inversion
 from seismo.inversion.full_waveform.objective import ShotSum
-from seismo.inversion.full_waveform.run import InversionRequest, invert
+from seismo.inversion.full_waveform.run import invert
 from seismo.inversion.problem import Problem
+from seismo.inversion.survey.course import TaskRequest
 from small_inversion import prepared, scenario, write_scenario
 
 
@@ -32,7 +33,7 @@ def ready(folder):
 @pytest.fixture(scope="module")
 def whole(ready, folder):
     """Return the contents of the results of an unbroken run."""
-    return contents(invert(ready, InversionRequest(folder / "whole.h5")))
+    return contents(invert(ready, TaskRequest(folder / "whole.h5")))
 
 
 def contents(path) -> dict[str, np.ndarray]:
@@ -131,7 +132,7 @@ def killed(ready, output, operations: int) -> int:
         code = 1
         try:
             type(output).replace = replace_or_die
-            invert(ready, InversionRequest(output, resume=True))
+            invert(ready, TaskRequest(output, resume=True))
             code = 0
         finally:
             os._exit(code)
@@ -147,26 +148,26 @@ def test_a_run_stops_between_evaluations_and_goes_on(ready, folder, whole):
         return len(list(output.with_name("stopped.h5.run").glob("evaluation-*"))) >= 3
 
     with pytest.raises(StoppedError, match="go on with --resume"):
-        invert(ready, InversionRequest(output, None, reports.append, stops_after_three))
+        invert(ready, TaskRequest(output, None, reports.append, stops_after_three))
     with open_inversion(output) as results:
         assert results.attributes["status"] == "unfinished"
         assert len(results.column("misfit")) == len(reports)
     with pytest.raises(ScenarioError, match="go on with --resume, or start over"):
-        invert(ready, InversionRequest(output))
-    invert(ready, InversionRequest(output, resume=True))
+        invert(ready, TaskRequest(output))
+    invert(ready, TaskRequest(output, resume=True))
     assert_same(contents(output), whole)
     # Complete results of the same inversion are left alone.
     before = output.stat().st_mtime_ns
-    invert(ready, InversionRequest(output, resume=True))
+    invert(ready, TaskRequest(output, resume=True))
     assert output.stat().st_mtime_ns == before
 
 
 def test_another_inversion_does_not_go_on(ready, folder):
     output = folder / "other.h5"
     with pytest.raises(StoppedError):
-        invert(ready, InversionRequest(output, is_stopping=lambda: True))
+        invert(ready, TaskRequest(output, is_stopping=lambda: True))
     with pytest.raises(ScenarioError, match="begun with another inversion"):
-        invert(prepared(folder, smooth=20.0), InversionRequest(output, resume=True))
+        invert(prepared(folder, smooth=20.0), TaskRequest(output, resume=True))
 
 
 class Rank(SerialCommunicator):
@@ -187,7 +188,8 @@ def test_the_gradient_is_the_same_for_any_number_of_ranks(ready, count):
     value, gradient = ready.shot_sum().misfit(20.0, models, [0, 1])
     ranks = [Rank(n, count) for n in range(count)]
     sums = [ShotSum(ready.propagator, ready.shot_sum()._make, rank) for rank in ranks]
-    ranks[0].others = [s._of_rank(("misfit", 20.0, models, [0, 1])) for s in sums[1:]]
+    order = (("misfit", 20.0, models), [(0, [0]), (1, [1])])
+    ranks[0].others = [s._of_rank(*order) for s in sums[1:]]
     shared_value, shared_gradient = sums[0].misfit(20.0, models, [0, 1])
     assert shared_value == value
     assert (shared_gradient["vp"] == gradient["vp"]).all()
@@ -199,7 +201,7 @@ def test_adam_with_random_shots(folder):
         folder, optimiser={"method": "adam", "iterations": 4, "step": "1 %"}, bands=[20.0],
         shots={"each": 1, "random": 3}, smooth=None, precondition=None,
     )  # fmt: skip
-    path = invert(inversion, InversionRequest(folder / "adam.h5"))
+    path = invert(inversion, TaskRequest(folder / "adam.h5"))
     arrays = contents(path)
     total = [
         inversion.shot_sum().misfit(20.0, {"vp": vp}, [0, 1])[0]
@@ -268,4 +270,4 @@ def test_the_command_checks_inverts_and_draws(folder, command_line):
     assert "of the first, all frequencies" in out
     code, _, err = command_line("plot", output, "gather")
     assert code == 2
-    assert "figures of an inversion are misfit, models" in err
+    assert "figures of inversions are misfit, models" in err

@@ -2,8 +2,9 @@
 
 import pytest
 
+import seismo
 from seismo.errors import ScenarioError
-from small_inversion import settings
+from small_inversion import scenario, settings
 
 
 @pytest.mark.parametrize(
@@ -74,3 +75,16 @@ def test_the_example_is_sound():
     assert len(scenario.model) == 1
     assert scenario.averaging == "point"
     assert inversion.observed[0].path == "crosshole.h5"
+
+
+def test_a_scenario_may_stand_in_the_settings(tmp_path):
+    """Its mistakes have lines of the file; relative paths begin at its folder."""
+    inversion = settings(tmp_path, scenario=scenario())
+    assert inversion.first_scenario().survey == seismo.load(scenario()).survey
+    assert inversion.results_path.name == "inversion.h5"
+    wrong = settings(tmp_path, scenario=scenario(precision="float31"))
+    with pytest.raises(ScenarioError) as caught:
+        wrong.first_scenario()
+    (message,) = caught.value.messages
+    assert message.startswith(f"{tmp_path}/inversion.yaml:3:")
+    assert "precision" in message

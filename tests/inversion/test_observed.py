@@ -6,7 +6,7 @@ import yaml
 
 import seismo
 from seismo.errors import ScenarioError
-from seismo.inversion.full_waveform.observed import read_observed
+from seismo.inversion.survey.observed import read_observed
 from seismo.output.export import export
 from seismo.solver.discretize import discretize
 from small_inversion import scenario, settings, write_scenario
@@ -27,7 +27,8 @@ def folder(tmp_path_factory):
 def observed(folder, changes=None, **keys):
     """Read the observed traces of a scenario that was changed."""
     run = seismo.load(scenario()).changed(changes or {})
-    return read_observed(settings(folder, **keys), discretize(run))
+    inversion = settings(folder, **keys)
+    return read_observed(inversion, inversion.observed, discretize(run))
 
 
 def recorded(folder) -> np.ndarray:

@@ -33,6 +33,7 @@ from seismo.cli.arguments import (
     ResultsFile,
     ScenarioFile,
 )
+from seismo.cli.task_results import task_of
 from seismo.errors import (
     InsufficientMemoryError,
     ScenarioError,
@@ -139,15 +140,15 @@ def info(
     ] = False,
 ) -> None:
     """Describe a results file: scenario, versions, grid, steps, traces, peaks."""
-    from seismo.inversion.full_waveform.history import is_inversion, open_inversion
     from seismo.output.results import open_results
     from seismo.runs.status import results_named, unfinished
 
-    if results.is_file() and is_inversion(results):
+    task = task_of(results)
+    if task is not None:
         if verify:
-            raise ScenarioError(f"{results}: an inversion has no checksums; leave --verify out")
-        with open_inversion(results) as inversion:
-            print(*map(printable, inversion.info().split("\n")), sep="\n")
+            raise ScenarioError(f"{results}: {task.noun}s have no checksums; leave --verify out")
+        with task.open(results) as of_task:
+            print(*map(printable, of_task.info().split("\n")), sep="\n")
         return
     run_status = unfinished(results_named(results))
     if run_status is not None:

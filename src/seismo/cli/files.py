@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from seismo.cli.arguments import ForceOption, ResultsFile
+from seismo.cli.task_results import TaskResults, task_of
 from seismo.errors import ScenarioError, ScenarioWarning, printable
 from seismo.formats import names
 
@@ -94,10 +95,9 @@ def plot(
     if results.suffix in (".yaml", ".yml"):
         _plot_scenario(results, kinds, output, option)
         return
-    from seismo.inversion.full_waveform.history import is_inversion
-
-    if results.is_file() and is_inversion(results):
-        _plot_inversion(results, kinds, output, option)
+    task = task_of(results)
+    if task is not None:
+        _plot_task(results, task, kinds, output, option)
         return
     from seismo.output.figures import KINDS, too_short
     from seismo.output.results import open_results
@@ -134,19 +134,20 @@ def _plot_scenario(
         _draw(opened, chosen_kinds, output or file.parent, settings)
 
 
-def _plot_inversion(
-    file: Path, kinds: list[str] | None, output: Path | None, option: list[str] | None
-) -> None:
-    from seismo.inversion.full_waveform.figures import KINDS, draw_inversion
-    from seismo.inversion.full_waveform.history import open_inversion
+def _plot_task(
+    file: Path, task: TaskResults, kinds: list[str] | None, output: Path | None,
+    option: list[str] | None,
+) -> None:  # fmt: skip
+    from seismo.inversion.survey.section_figure import draw_kind
 
     if option:
-        raise ScenarioError(f"--option {option[0]}: figures of an inversion have no options")
-    chosen_kinds = kinds or list(KINDS)
-    with open_inversion(file) as opened:
+        raise ScenarioError(f"--option {option[0]}: figures of {task.noun}s have no options")
+    chosen_kinds = kinds or list(task.figures())
+    with task.open(file) as opened:
         for kind in chosen_kinds:
             name = f"{file.stem}-{kind}.png"
-            print(draw_inversion(opened, kind, _picture(output, name, len(chosen_kinds))))
+            picture = _picture(output, name, len(chosen_kinds))
+            print(draw_kind(opened, task.noun, task.figures(), kind, picture))
 
 
 def _draw(

@@ -1,11 +1,12 @@
-"""The command that inverts traces for a model."""
+"""The commands that invert and migrate traces, and compute their sensitivity kernels."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,47 +14,61 @@ from seismo.cli.arguments import BackendName, DeviceNumber, Quiet, ResumeOption,
 from seismo.errors import printable
 
 if TYPE_CHECKING:
-    from seismo.inversion.full_waveform.run import InversionReporter
+    from seismo.inversion.survey.course import StageReporter, TaskRequest
+    from seismo.inversion.survey.plan import PlanLines
+    from seismo.inversion.survey.preparation import PreparedTask, SurveyMachine
+
+SettingsFile = Annotated[Path, typer.Argument(metavar="FILE", help="The settings, a YAML file.")]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="The results [default: output of FILE, or its name with .h5]."
+    ),
+]
+CheckOption = Annotated[
+    bool,
+    typer.Option("--check", help="Check all files, report memory and time, and end there."),
+]
 
 
 def invert(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The settings of the inversion, a YAML file.")
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="The results [default: output of FILE, or its name with .h5]."
-        ),
-    ] = None,
-    check: Annotated[
-        bool,
-        typer.Option("--check", help="Check all files, report memory and time, and end there."),
-    ] = False,
-    backend: BackendName = "auto",
-    device: DeviceNumber = None,
-    threads: ThreadCount = None,
-    quiet: Quiet = False,
-    resume: ResumeOption = None,
-) -> None:
+    file: SettingsFile, output: OutputOption = None, check: CheckOption = False,
+    backend: BackendName = "auto", device: DeviceNumber = None, threads: ThreadCount = None,
+    quiet: Quiet = False, resume: ResumeOption = None,
+) -> None:  # fmt: skip
     """Invert observed traces for the model of a scenario (full-waveform inversion).
 
     Writes a model, its misfit and gradient for each iteration. Under mpiexec or srun the ranks
     share the shots.
     """
-    from seismo.backends.communicator import join
     from seismo.inversion.full_waveform.plan import plan_lines
-    from seismo.inversion.full_waveform.preparation import InversionMachine, PreparedInversion
-    from seismo.inversion.full_waveform.run import InversionRequest
+    from seismo.inversion.full_waveform.preparation import PreparedInversion
     from seismo.inversion.full_waveform.run import invert as run_inversion
     from seismo.inversion.full_waveform.settings import load_inversion
     from seismo.inversion.propagator import Propagator
+
+    machine = _machine(backend, device, threads)
+    prepared = PreparedInversion(load_inversion(file), Propagator, machine)
+    _carry_out(prepared, plan_lines, run_inversion, output, check, quiet, resume)
+
+
+def _machine(backend: str, device: int | None, threads: int | None) -> SurveyMachine:
+    from seismo.backends.communicator import join
+    from seismo.inversion.survey.preparation import SurveyMachine
+
+    return SurveyMachine(backend, device, threads, join())
+
+
+def _carry_out(
+    prepared: PreparedTask, plan_lines: Callable[[Any], PlanLines],
+    run: Callable[[Any, TaskRequest], Path], output: Path | None, check: bool, quiet: bool,
+    resume: bool | None,
+) -> None:  # fmt: skip
+    """Print the plan of a task, and run it unless it is to be checked only."""
+    from seismo.inversion.survey.course import TaskRequest
     from seismo.runs.request import Signals
 
-    ranks = join()
-    machine = InversionMachine(backend, device, threads, ranks)
-    prepared = PreparedInversion(load_inversion(file), Propagator, machine)
-    if not ranks.first:
+    if not prepared.machine.ranks.first:
         if not check:
             prepared.shot_sum().serve()
         return
@@ -65,19 +80,19 @@ def invert(
         return
     with Signals() as signals, _reporter(quiet) as report:
         signals.stepping = True
-        request = InversionRequest(output, resume, report, lambda: signals.stop)
-        results = run_inversion(prepared, request)
+        request = TaskRequest(output, resume, report, lambda: signals.stop)
+        results = run(prepared, request)
     if not quiet:
         print(results)
 
 
-def _reporter(quiet: bool) -> contextlib.AbstractContextManager[InversionReporter]:
-    from seismo.inversion.full_waveform.progress import InversionBar, InversionLines
+def _reporter(quiet: bool) -> contextlib.AbstractContextManager[StageReporter]:
+    from seismo.inversion.survey.progress import StageBar, StageLines
 
     if quiet:
-        return contextlib.nullcontext(lambda advance: None)
+        return contextlib.nullcontext(lambda stage: None)
     if sys.stderr.isatty():
         from rich.console import Console
 
-        return InversionBar(Console(stderr=True))
-    return InversionLines(sys.stderr)
+        return StageBar(Console(stderr=True))
+    return StageLines(sys.stderr)

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from seismo.errors import ScenarioError
 from seismo.inversion.full_waveform.history import InversionResults
+from seismo.inversion.survey.section_figure import entitle, mark_geometry, middle_section
 from seismo.output.figures.section import CrossSection, draw_image, frame_section
 from seismo.output.figures.style import (
     COLOURS,
     DIVERGING,
-    RECEIVER_COLOUR,
     SEQUENTIAL,
-    SOURCE_COLOUR,
-    STYLE,
     WIDTH,
-    heading,
     length_unit,
     outer_labels,
     panels,
@@ -29,11 +23,7 @@ from seismo.output.figures.style import (
     side_bar,
     styled,
 )
-from seismo.output.run_directory import final_path, refusal
 from seismo.output.store.layout import axis_label, pretty_unit
-from seismo.scenario.strict_yaml import shortened
-
-_MOST_MARKS = 60
 
 
 @styled
@@ -53,7 +43,7 @@ def misfit(results: InversionResults) -> Figure:
     panel.set_ylabel("misfit over the first of its band")
     panel.legend()
     quiet_frame(panel)
-    _entitle(figure, results)
+    entitle(figure, results)
     return figure
 
 
@@ -66,7 +56,7 @@ def models(results: InversionResults) -> Figure:
     stages = {"start": 0} | {_band_name(c): n for c, n in results.last_of_bands.items()}
     columns = min(3, len(stages) + 1)
     each = -(-(len(stages) + 1) // columns)
-    plane = _plane(results)
+    plane = middle_section(results)
     ratio = plane.shape_ratio(results.axes)
     panel_width = WIDTH / columns - 1.0
     height = len(results.parameters) * each * (panel_width * ratio + 0.75) + 0.6
@@ -74,7 +64,7 @@ def models(results: InversionResults) -> Figure:
     for number, name in enumerate(results.parameters):
         rows = grid[number * each : (number + 1) * each]
         _draw_parameter(results, name, plane, rows, stages)
-    _entitle(figure, results)
+    entitle(figure, results)
     return figure
 
 
@@ -99,7 +89,7 @@ def _draw_parameter(
         )  # fmt: skip
         frame_section(panel, plane, results.axes, scale, unit)
         panel.set_title(f"{label}, {word}")
-        _mark(panel, results, plane, scale)
+        mark_geometry(panel, results, plane, scale)
         side_bar(panel, image)
     change = cuts[list(cuts)[-1]] - cuts["start"]
     largest = float(np.abs(change).max()) or 1.0
@@ -113,58 +103,8 @@ def _draw_parameter(
     outer_labels(rows, len(cuts) + 1)
 
 
-def _mark(panel: Axes, results: InversionResults, plane: CrossSection, scale: float) -> None:
-    """Mark sources and receivers, projected on the section."""
-    marks = (("receiver", "v", RECEIVER_COLOUR, 3), ("source", "*", SOURCE_COLOUR, 7))
-    for kind, marker, colour, size in marks:
-        x, z = (results.positions(kind, axis) for axis in (plane.horizontal, plane.vertical))
-        every = max(1, len(x) // _MOST_MARKS)
-        panel.plot(
-            x[::every] * scale, z[::every] * scale, marker, color=colour, markersize=size,
-            markeredgecolor="black", markeredgewidth=0.4, clip_on=False,
-        )  # fmt: skip
-
-
-def _plane(results: InversionResults) -> CrossSection:
-    """Return the section that is drawn."""
-    if "y" not in results.axes:
-        return CrossSection("x", "z")
-    middle = float(np.median(results.positions("source", "y")))
-    y = results.axes["y"]
-    return CrossSection("x", "z", "y", float(y[np.abs(y - middle).argmin()]))
-
-
 def _band_name(corner: float) -> str:
     return "all frequencies" if math.isinf(corner) else f"below {corner:g} Hz"
 
 
-def _entitle(figure: Figure, results: InversionResults) -> None:
-    status = results.attributes["status"]
-    words = heading(str(results.attributes["title"]), "" if status == "complete" else status)
-    if words:
-        figure.suptitle(words, fontsize=10, wrap=True)
-
-
 KINDS: dict[str, Callable[[InversionResults], Figure]] = {"misfit": misfit, "models": models}
-
-
-def draw_inversion(results: InversionResults, kind: str, output_path: Path | None = None) -> Path:
-    """Draw a kind of figure into a file, and return its path.
-
-    Raises:
-        ScenarioError: there is no such kind, or the file cannot be written.
-        StorageError: the disk is full or failing.
-    """
-    if kind not in KINDS:
-        raise ScenarioError(
-            f"plot {shortened(kind)}: figures of an inversion are {', '.join(KINDS)}"
-        )
-    default = results.path.with_name(f"{results.path.stem}-{kind}.png")
-    path = final_path(output_path or default)
-    try:
-        KINDS[kind](results).savefig(path, dpi=STYLE["savefig.dpi"])
-    except OSError as error:
-        raise refusal(path, error) from error
-    except ValueError as error:
-        raise ScenarioError(f"{path}: {' '.join(str(error).split())}") from None
-    return path

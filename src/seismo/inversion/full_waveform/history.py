@@ -5,18 +5,18 @@
     /iterations/misfit, relative_misfit, band, evaluation         (iteration)
     /iterations/<parameter>, gradient_<parameter>                  (iteration, z, [y,] x)
     /evaluations/misfit, band                                      (evaluation)
-    /geometry: sources and receivers, x, z and y in 3-D            (source), (receiver)
 
 Rows of the first model of a band have its misfit in that band. `relative_misfit` is that over the
-first of the band. Each dimension has its coordinate as a scale, so that xarray opens each group.
+first of the band.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +24,16 @@ import h5py
 import numpy as np
 
 from seismo.equations.framework.registry import PARAMETERS
-from seismo.errors import ScenarioError
-from seismo.formats.reading.arrays import open_hdf5
 from seismo.inversion.full_waveform.journal import Evaluation
-from seismo.output import provenance
-from seismo.output.run_directory import HiddenFile, refusal, write_hidden
+from seismo.inversion.full_waveform.preparation import PreparedInversion
+from seismo.inversion.survey.results_file import (
+    NodeResults,
+    open_results_of,
+    write_axes,
+    write_results,
+)
 from seismo.output.store.chunks import create_frames, frame_of, write_block
-from seismo.output.store.layout import BOUNDS, attach_scales, write_array, write_scale
-
-FORMAT = "seismo inversion"
-FORMAT_VERSION = 1
-COMPLETE = "complete"
-UNFINISHED = "unfinished"
+from seismo.output.store.layout import attach_scales, write_array, write_scale
 
 
 @dataclass(frozen=True)
@@ -62,49 +60,43 @@ class History:
         corners: of the band of each evaluation, in Hz.
         misfits: of the evaluations.
         axes: coordinates in m of the nodes, by name, in the order of the arrays.
-        geometry: positions (n, 3) m of "source" and "receiver".
-        facts: attributes of the file.
     """
 
     iterations: Sequence[Iteration]
     corners: Sequence[float]
     misfits: Sequence[float]
     axes: Mapping[str, np.ndarray]
-    geometry: Mapping[str, np.ndarray]
-    facts: Mapping[str, Any]
 
 
-def write_history(path: Path, history: History, read: Any) -> None:
+def write_history(
+    path: Path, prepared: PreparedInversion, status: str, history: History, read: Any
+) -> None:
     """Write the results, which replace an earlier file when they are complete.
 
     Args:
         path: the file.
+        prepared: the inversion.
+        status: whether it is complete.
         history: the iterations.
         read: function of the number of an evaluation to the `Evaluation`.
 
     Raises:
         StorageError: the disk is full or failing.
     """
+    attributes = prepared.attributes | {"status": status}
+    run = prepared.propagator.discretization
+    write_results(path, prepared.noun, attributes, run, partial(_write, history, read))
 
-    def write(hidden: HiddenFile) -> None:
-        with h5py.File(hidden, "w", libver=BOUNDS) as file:
-            file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION})
-            file.attrs.update({k: v for k, v in provenance().items() if k in ("seismo", "created")})
-            file.attrs.update(history.facts)
-            _write_iterations(file.create_group("iterations"), history, read)
-            _write_evaluations(file.create_group("evaluations"), history)
-            _write_geometry(file.create_group("geometry"), history)
 
-    try:
-        write_hidden(path, write)
-    except OSError as error:
-        raise refusal(path, error) from error
+def _write(history: History, read: Any, file: h5py.File) -> None:
+    _write_iterations(file.create_group("iterations"), history, read)
+    _write_evaluations(file.create_group("evaluations"), history)
 
 
 def _write_iterations(group: h5py.Group, history: History, read: Any) -> None:
     rows = history.iterations
     scale = write_scale(group, "iteration", np.arange(len(rows), dtype=float))
-    scales = [scale, *(write_scale(group, name, axis, "m") for name, axis in history.axes.items())]
+    scales = [scale, *write_axes(group, history.axes)]
     first: dict[int, float] = {}
     for row in rows:
         first.setdefault(row.band, history.misfits[row.evaluation])
@@ -142,33 +134,19 @@ def _write_evaluations(group: h5py.Group, history: History) -> None:
     write_array(group, "band", np.array(history.corners), [scale], "Hz")
 
 
-def _write_geometry(group: h5py.Group, history: History) -> None:
-    for name, positions in history.geometry.items():
-        scale = write_scale(group, name, np.arange(len(positions), dtype=float))
-        for n, axis in enumerate("xyz"):
-            if axis in history.axes:
-                write_array(group, f"{name}_{axis}", positions[:, n], [scale], "m")
-
-
-class InversionResults:
+class InversionResults(NodeResults):
     """The results of an inversion, open for reading.
 
     Attributes:
-        path: the file.
-        attributes: of the file.
-        axes: coordinates in m of the nodes by name, in the order of the arrays.
         parameters: names of those that changed.
     """
 
+    group_name = "iterations"
+
     def __init__(self, file: h5py.File, path: Path) -> None:
         """Take an open file."""
-        self.path = path
-        self._group = file["iterations"]
-        self.attributes = dict(file.attrs)
-        self.axes = {a: self._group[a][:] for a in "zyx" if a in self._group}
+        super().__init__(file, path)
         self.parameters = [name for name in PARAMETERS if name in self._group]
-        geometry = file["geometry"]
-        self._geometry = {name: geometry[name][:] for name in geometry}
 
     def column(self, name: str) -> np.ndarray:
         """Return numbers (iteration): misfit, relative_misfit, band or evaluation."""
@@ -177,10 +155,6 @@ class InversionResults:
     def model(self, name: str, iteration: int) -> np.ndarray:
         """Return a parameter, or gradient_<parameter> (z, [y,] x), of an iteration."""
         return np.asarray(self._group[name][range(len(self._group[name]))[iteration]])
-
-    def positions(self, kind: str, axis: str) -> np.ndarray:
-        """Return coordinates (n) m of each "source" or "receiver" along an axis."""
-        return np.asarray(self._geometry[f"{kind}_{axis}"])
 
     @property
     def last_of_bands(self) -> dict[float, int]:
@@ -191,9 +165,6 @@ class InversionResults:
         """Describe the file in plain text: title, status, models, misfits by band."""
         shape = " x ".join(str(axis.size) for axis in self.axes.values())
         rows = [
-            ("title", str(self.attributes["title"])),
-            ("status", str(self.attributes["status"])),
-            ("seismo", f"{self.attributes['seismo']}, {self.attributes['created']}"),
             ("models", f"{', '.join(self.parameters)} at {shape} nodes"),
             ("iterations", f"{len(self.column('misfit'))}, the first of each band included"),
         ]
@@ -201,7 +172,7 @@ class InversionResults:
         for corner, last in self.last_of_bands.items():
             name = "all frequencies" if np.isinf(corner) else f"below {corner:g} Hz"
             rows.append(("misfit", f"{relative[last]:.4g} of the first, {name}"))
-        return "\n".join([str(self.path), *(f"  {name:<12}{text}" for name, text in rows if text)])
+        return self.described(*rows)
 
     @property
     def unit(self) -> Mapping[str, str]:
@@ -209,28 +180,10 @@ class InversionResults:
         return {name: PARAMETERS[name].unit for name in self.parameters}
 
 
-def is_inversion(path: Path) -> bool:
-    """Whether a file holds results of an inversion."""
-    try:
-        with open_hdf5(path, is_ours=True) as file:
-            return bool(file.attrs.get("format") == FORMAT)
-    except (OSError, ValueError, ScenarioError):
-        return False
-
-
-@contextmanager
-def open_inversion(path: str | os.PathLike[str]) -> Iterator[InversionResults]:
+def open_inversion(path: str | os.PathLike[str]) -> AbstractContextManager[InversionResults]:
     """Open results of an inversion for reading.
 
     Raises:
         ScenarioError: the file is missing, damaged, or holds no inversion.
     """
-    name = Path(path)
-    if not name.is_file():
-        raise ScenarioError(f"{name}: there is no such file; run `seismo invert` first")
-    if not is_inversion(name):
-        raise ScenarioError(f"{name}: holds no inversion; name what `seismo invert` wrote")
-    with open_hdf5(name, is_ours=True) as file:
-        if file.attrs.get("format_version") != FORMAT_VERSION:
-            raise ScenarioError(f"{name}: is of another version; use the seismo that wrote it")
-        yield InversionResults(file, name)
+    return open_results_of(path, "inversion", "invert", InversionResults)

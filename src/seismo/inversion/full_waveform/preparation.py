@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from seismo.backends.communicator import SerialCommunicator
 from seismo.grid.grid import AXES
-from seismo.inversion.full_waveform.conditioning import depth_weights, mask_of
 from seismo.inversion.full_waveform.objective import ShotSum
-from seismo.inversion.full_waveform.observed import ObservedTraces, read_observed
 from seismo.inversion.full_waveform.settings import DepthPower, Inversion
-from seismo.inversion.full_waveform.traces import BandComparison, ShotPropagator
 from seismo.inversion.full_waveform.unknowns import Tie, Unknown, Unknowns, gaussian
+from seismo.inversion.misfits import comparison
+from seismo.inversion.survey.conditioning import depth_weights, mask_of
+from seismo.inversion.survey.observed import ObservedTraces, read_observed
+from seismo.inversion.survey.preparation import PreparedTask, SurveyMachine, digest_of
+from seismo.inversion.survey.traces import BandComparison, ShotPropagator
 from seismo.model.node_values import ModelRange, arrays_of
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
 
 
-@dataclass(frozen=True)
-class InversionMachine:
-    """Where an inversion runs: the options of a propagator, and the ranks that share it."""
-
-    backend: str = "auto"
-    device: int | None = None
-    threads: int | None = None
-    ranks: SerialCommunicator = field(default_factory=SerialCommunicator)
-
-
-class PreparedInversion:
+class PreparedInversion(PreparedTask):
     """An inversion that is ready to run.
 
     Attributes:
-        inversion: its settings.
+        settings: of the inversion.
         machine: where it runs.
         scenario: with the first model as its own.
         start: values (z, [y,] x) of the first model, by unknown and tied parameter.
@@ -47,8 +35,11 @@ class PreparedInversion:
         observed: traces, and remarks on them.
     """
 
+    noun = "inversion"
+    settings: Inversion
+
     def __init__(
-        self, inversion: Inversion, make: Callable[..., ShotPropagator], machine: InversionMachine
+        self, inversion: Inversion, make: Callable[..., ShotPropagator], machine: SurveyMachine
     ) -> None:
         """Check all that can be checked before the first step.
 
@@ -60,7 +51,7 @@ class PreparedInversion:
         Raises:
             ScenarioError: the inversion cannot be run as written.
         """
-        self.inversion = inversion
+        self.settings = inversion
         self.machine = machine
         self.scenario = inversion.first_scenario()
         self._unknowns = {
@@ -75,13 +66,13 @@ class PreparedInversion:
         self.start = {name: sampled[name] for name in names}
         self.mask = np.array(mask_of(inversion.mask, run, sampled))
         self._refuse_start()
-        ranks = machine.ranks
         self.propagator = make(
             self.scenario, names, {name: self._range(name) for name in names},
-            backend=machine.backend, device=machine.device, threads=machine.threads,
-            snapshots=inversion.snapshots, ranks=ranks,
+            snapshots=inversion.snapshots, **machine.options,
         )  # fmt: skip
-        self.observed: ObservedTraces = read_observed(inversion, self.propagator.discretization)
+        self.observed: ObservedTraces = read_observed(
+            inversion, inversion.observed, self.propagator.discretization
+        )
         shots = len(self.propagator.discretization.shots)
         if inversion.shots is not None and inversion.shots.each > shots:
             problem = f"exceeds the {shots} shots of the scenario; give at most as many"
@@ -92,46 +83,27 @@ class PreparedInversion:
         """Return the map from unknowns to models, at the first model."""
         grid = self.propagator.discretization.grid
         spacing = tuple(grid.spacing[AXES.index(a)] for a in "zyx" if a in grid.axes)
-        smoothing = gaussian(self.inversion.smooth, spacing)
+        smoothing = gaussian(self.settings.smooth, spacing)
         unknowns = Unknowns(self._unknowns, self._ties, self.start, self.mask, smoothing)
-        settings = self.inversion.precondition
+        settings = self.settings.precondition
         if isinstance(settings, DepthPower):
             # Tied parameters follow from the beginning.
-            unknowns.begin(self.start, depth_weights(settings, grid))
+            unknowns.begin(self.start, depth_weights(settings.power, grid))
         return unknowns
 
     def shot_sum(self) -> ShotSum:
         """Return the sum over the batches of shots, on all ranks."""
+        misfit = self.settings.misfit
         compare = partial(
-            BandComparison, self.propagator.discretization, self.observed.sections,
-            self.inversion.misfit,
+            BandComparison, self.propagator.discretization, self.observed.sections, misfit,
+            comparison(misfit.kind, **misfit.options),
         )  # fmt: skip
         return ShotSum(self.propagator, compare, self.machine.ranks)
 
-    @cached_property
+    @property
     def facts(self) -> Mapping[str, Any]:
         """What the numbers depend on, by words for messages."""
-        sections = self.observed.sections
-        digest = hashlib.sha256()
-        for name in sorted(sections):
-            for component in sorted(sections[name]):
-                digest.update(f"{name}.{component}".encode())
-                digest.update(np.ascontiguousarray(sections[name][component]).tobytes())
-        settings = self.inversion.model_dump(
-            mode="json", exclude={"title", "output", "observed", "scenario"}
-        )
-        return {
-            "inversion": settings,
-            "scenario": self.scenario.to_yaml(),
-            "observed": digest.hexdigest(),
-            "kind of device": self.propagator.simulation.backend.name,
-            "number of shots together": self.propagator.discretization.batch,
-        }
-
-    @property
-    def identity(self) -> str:
-        """The digest of the facts."""
-        return hashlib.sha256(json.dumps(self.facts, sort_keys=True).encode()).hexdigest()
+        return self.facts_with(observed=digest_of(self.observed.sections))
 
     def _range(self, name: str) -> tuple[float, float]:
         """Return the least and greatest value that a parameter may have, fixed nodes included."""
@@ -152,13 +124,13 @@ class PreparedInversion:
             for name in names:
                 if name not in known:
                     problem = f"is no parameter of {equation.name}; use {', '.join(sorted(known))}"
-                    raise self.inversion.mistake(section, name, problem=problem)
+                    raise self.settings.mistake(section, name, problem=problem)
 
     def _refuse_start(self) -> None:
         """Refuse a first model beyond the bounds at nodes that are free."""
         free = self.mask > 0.0
         if not free.any():
-            raise self.inversion.mistake("mask", problem="leaves no node free; shorten distances")
+            raise self.settings.mistake("mask", problem="leaves no node free; shorten distances")
         for name, unknown in self._unknowns.items():
             low, high = unknown.bounds
             model = self.start[name][free]
@@ -167,7 +139,7 @@ class PreparedInversion:
                     f"the first model has {model.min():.6g} to {model.max():.6g}; widen the "
                     "bounds, or let `mask` hold those nodes"
                 )
-                raise self.inversion.mistake("parameters", name, "bounds", problem=problem)
+                raise self.settings.mistake("parameters", name, "bounds", problem=problem)
 
 
 def _ends(model: np.ndarray) -> list[float]:
@@ -178,6 +150,6 @@ def gradient_runs(prepared: PreparedInversion) -> int:
     """Return the batches of shots of an evaluation."""
     discretization: Discretization = prepared.propagator.discretization
     shots = len(discretization.shots)
-    if prepared.inversion.shots is not None:
-        shots = prepared.inversion.shots.each
+    if prepared.settings.shots is not None:
+        shots = prepared.settings.shots.each
     return -(-shots // discretization.batch)

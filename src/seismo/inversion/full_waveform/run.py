@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from seismo.errors import ScenarioError, StoppedError
-from seismo.inversion.full_waveform.conditioning import illumination_weights
-from seismo.inversion.full_waveform.history import (
-    COMPLETE,
-    UNFINISHED,
-    History,
-    Iteration,
-    is_inversion,
-    open_inversion,
-    write_history,
-)
-from seismo.inversion.full_waveform.journal import Evaluation, Journal
+from seismo.inversion.full_waveform.history import History, Iteration, write_history
+from seismo.inversion.full_waveform.journal import Evaluation, EvaluationJournal
 from seismo.inversion.full_waveform.objective import ShotSum
 from seismo.inversion.full_waveform.optimisers import minimise
 from seismo.inversion.full_waveform.preparation import PreparedInversion
-from seismo.inversion.full_waveform.settings import SourceIllumination
 from seismo.inversion.full_waveform.unknowns import ModelValues, Unknowns
 from seismo.inversion.problem import Problem
-from seismo.model.node_values import nodes_along
-from seismo.output.run_directory import final_path
-from seismo.output.run_directory.lock import Lock
-from seismo.output.run_directory.partial_files import run_folder
+from seismo.inversion.survey.conditioning import illumination_weights
+from seismo.inversion.survey.course import TaskRequest, complete
+from seismo.inversion.survey.results_file import COMPLETE, UNFINISHED
+from seismo.inversion.survey.settings import SourceIllumination
 
 
 @dataclass(frozen=True)
@@ -79,32 +68,7 @@ class Advance:
         )
 
 
-InversionReporter = Callable[[Advance], None]
-
-
-def _nothing(advance: Advance) -> None:
-    """Report nothing."""
-
-
-@dataclass(frozen=True)
-class InversionRequest:
-    """How to run an inversion.
-
-    Attributes:
-        output: the results; None for those that the settings name.
-        resume: True to go on where there is something to go on from, False to start over, None to
-            refuse where there is.
-        report: called at each iteration.
-        is_stopping: asked before each evaluation whether the run shall stop.
-    """
-
-    output: Path | None = None
-    resume: bool | None = None
-    report: InversionReporter = _nothing
-    is_stopping: Callable[[], bool] = lambda: False
-
-
-def invert(prepared: PreparedInversion, request: InversionRequest) -> Path:
+def invert(prepared: PreparedInversion, request: TaskRequest) -> Path:
     """Run an inversion to its end, and return the path of its results.
 
     Raises:
@@ -112,37 +76,11 @@ def invert(prepared: PreparedInversion, request: InversionRequest) -> Path:
         StorageError: the disk is full or failing.
         StoppedError: it was asked to stop.
     """
-    final = final_path(request.output or prepared.inversion.results_path)
-    if final.exists() and final.stat().st_size and not is_inversion(final):
-        raise ScenarioError(f"{final}: is there and holds no inversion; choose another name")
-    folder = run_folder(final)
-    with Lock(folder):
-        journal = Journal(folder)
-        if journal.has_begun and request.resume is None:
-            raise ScenarioError(
-                f"{folder}: an inversion has not ended here; go on with --resume, or start over "
-                "with --no-resume"
-            )
-        if not request.resume:
-            journal.clear()
-        elif not journal.has_begun and _is_complete(final, prepared):
-            journal.clear()
-            return final
-        journal.begin(prepared.facts)
+
+    def run(journal: EvaluationJournal, final: Path) -> None:
         _Course(prepared, request, journal, final).go()
-        journal.clear()
-    return final
 
-
-def _is_complete(final: Path, prepared: PreparedInversion) -> bool:
-    """Whether complete results of this very inversion are there."""
-    if not final.exists():
-        return False
-    with open_inversion(final) as results:
-        return (
-            results.attributes["status"] == COMPLETE
-            and results.attributes["identity"] == prepared.identity
-        )
+    return complete(prepared, request, EvaluationJournal, run)
 
 
 @dataclass
@@ -158,8 +96,9 @@ class _Course:
     """An inversion that runs."""
 
     def __init__(
-        self, prepared: PreparedInversion, request: InversionRequest, journal: Journal, final: Path
-    ) -> None:
+        self, prepared: PreparedInversion, request: TaskRequest, journal: EvaluationJournal,
+        final: Path,
+    ) -> None:  # fmt: skip
         self._prepared = prepared
         self._request = request
         self._journal = journal
@@ -175,7 +114,7 @@ class _Course:
     def go(self) -> None:
         """Go through all bands, and write the results at the end of each."""
         model = self._unknowns.models(self._zeros())
-        bands = self._prepared.inversion.bands
+        bands = self._prepared.settings.bands
         try:
             for number in range(len(bands)):
                 self._band = number
@@ -207,14 +146,14 @@ class _Course:
         joined = [of_name for of_name in limits if of_name is not None]
         self._problem = problem
         minimise(
-            self._prepared.inversion.optimiser, self._evaluate, problem.flat_start,
+            self._prepared.settings.optimiser, self._evaluate, problem.flat_start,
             np.concatenate(joined) if joined else None, self._accept,
         )  # fmt: skip
-        return self._journal.read(self._record.iterations[-1].evaluation).models
+        return self._journal.evaluation(self._record.iterations[-1].evaluation).models
 
     def _weights(self, model: ModelValues) -> np.ndarray | None:
         """Return the preconditioner of a band; None where it is the same for all."""
-        settings = self._prepared.inversion.precondition
+        settings = self._prepared.settings.precondition
         if not isinstance(settings, SourceIllumination):
             return None
         return self._journal.weights(
@@ -234,12 +173,12 @@ class _Course:
 
     @property
     def _corner(self) -> float:
-        return self._prepared.inversion.bands[self._band]
+        return self._prepared.settings.bands[self._band]
 
     def _shots(self) -> list[int]:
         """Return the numbers of the shots of the next evaluation."""
         count = len(self._prepared.propagator.discretization.shots)
-        drawn = self._prepared.inversion.shots
+        drawn = self._prepared.settings.shots
         if drawn is None:
             return list(range(count))
         random = np.random.default_rng([drawn.random, self._band, self._in_band])
@@ -249,12 +188,12 @@ class _Course:
         """Return the misfit of unknowns and its gradient, from the journal where it has them."""
         number = len(self._record.misfits)
         if self._is_replaying:
-            evaluation = self._journal.read(number)
+            evaluation = self._journal.evaluation(number)
             if not np.array_equal(evaluation.unknowns, unknowns):
                 raise ScenarioError(
-                    f"{self._journal.path(number)}: the optimiser took another path here; versions "
-                    "of NumPy or SciPy differ: go on where it was begun, or start over with "
-                    "--no-resume"
+                    f"{self._journal.evaluation_path(number)}: the optimiser took another path "
+                    "here; versions of NumPy or SciPy differ: go on where it was begun, or start "
+                    "over with --no-resume"
                 )
             self._problem.unit = evaluation.unit
         else:
@@ -293,10 +232,10 @@ class _Course:
         self._request.report(
             Advance(
                 self._band,
-                len(self._prepared.inversion.bands),
+                len(self._prepared.settings.bands),
                 self._corner,
                 len(rows) - 1,
-                self._prepared.inversion.optimiser.iterations,
+                self._prepared.settings.optimiser.iterations,
                 len(misfits),
                 misfits[evaluation] / first,
                 time.monotonic() - self._began,
@@ -306,18 +245,6 @@ class _Course:
 
     def _write(self, status: str) -> None:
         """Write the results so far."""
-        inversion = self._prepared.inversion
-        run = self._prepared.propagator.discretization
-        sources = [point.position for shot in run.shots for point in shot.points]
-        receivers = [group.all_positions for group in run.groups]
-        history = History(
-            self._record.iterations, self._record.corners, self._record.misfits,
-            {a: nodes_along(run.grid, a) for a in "zyx" if a in run.grid.axes},
-            {"source": np.array(sources), "receiver": np.concatenate(receivers)},
-            {
-                "title": inversion.title, "status": status,
-                "identity": self._prepared.identity, "inversion_text": inversion.text,
-                "inversion": inversion.resolved(), "scenario": self._prepared.scenario.to_yaml(),
-            },
-        )  # fmt: skip
-        write_history(self._final, history, self._journal.read)
+        record = self._record
+        history = History(record.iterations, record.corners, record.misfits, self._prepared.axes)
+        write_history(self._final, self._prepared, status, history, self._journal.evaluation)

@@ -15,51 +15,40 @@ import math
 import os
 import re
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    PrivateAttr,
-    Tag,
-    ValidationError,
-    create_model,
-    model_validator,
-)
+from pydantic import AfterValidator, Tag, create_model, model_validator
 
 from seismo.equations.framework.parameters import Parameter
 from seismo.equations.framework.registry import PARAMETERS
-from seismo.errors import KeyPath, ScenarioError
+from seismo.errors import KeyPath
 from seismo.inversion.misfits import KINDS
-from seismo.scenario import Scenario, load, units
-from seismo.scenario.mistakes import error_messages
+from seismo.inversion.survey.settings import (
+    FixedNodes,
+    IterationCount,
+    ObservedFiles,
+    PositiveShare,
+    SourceIllumination,
+    SurveySettings,
+    TraceWindow,
+    load_settings,
+    rising,
+)
+from seismo.scenario import Scenario, units
 from seismo.scenario.model_parts import ModelPart
 from seismo.scenario.quantities import (
     Field,
-    FilePath,
     Integer,
-    Length,
     Mistake,
-    Name,
     PositiveLength,
     PositiveNumber,
     Quantity,
     ScenarioSection,
-    Shorthand,
-    Text,
-    Time,
-    TimeFromZero,
     by_type,
     value_of,
     with_keys,
 )
-from seismo.scenario.strict_yaml import Document, read_file, to_text
 
-IterationCount = Annotated[Integer, Field(ge=1, le=100_000)]
-LengthFromZero = Annotated[float, Quantity(units.LENGTH, ge=0.0)]
-PositiveSpeed = Annotated[float, Quantity(units.VELOCITY, gt=0.0)]
-PositiveShare = Annotated[float, Quantity(units.NUMBER, gt=0.0, le=1.0)]
 _TIE = re.compile(
     r"(?P<source>[a-z]\w*)\s*(?P<sign>[*/])\s*(?P<number>[0-9.]+(?:e[-+]?[0-9]+)?)", re.IGNORECASE
 )
@@ -71,7 +60,7 @@ def _of_unknowns(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
     value = value_of(parameter)
     pair: Any = tuple[value, value]  # type: ignore[valid-type]
     bounds: Any = (
-        Annotated[pair, AfterValidator(_rising)], Field(description="least and greatest value")
+        Annotated[pair, AfterValidator(rising)], Field(description="least and greatest value")
     )  # fmt: skip
     make: Any = create_model
     section = make(
@@ -86,12 +75,6 @@ def _of_ties(parameter: Parameter) -> dict[str, tuple[Any, Any]]:
     """Return the key of a parameter that may follow from an unknown one."""
     field = Field(None, description=f"how the {parameter.meaning} follows from an unknown")
     return {parameter.name: (Annotated[str, AfterValidator(_readable_tie)] | None, field)}
-
-
-def _rising(bounds: tuple[float, float]) -> tuple[float, float]:
-    if bounds[0] >= bounds[1]:
-        raise ValueError("must increase: write the least value first")
-    return bounds
 
 
 def _readable_tie(text: str) -> str:
@@ -151,44 +134,13 @@ def _tie(text: str) -> Any:
     return match["source"], 1.0, number if match["sign"] == "*" else 1.0 / number
 
 
-class ObservedFile(ScenarioSection):
-    """A file of observed traces: results of seismo, or SEG-Y of one component of a set."""
-
-    path: FilePath = Field(description="results of seismo (.h5), or a SEG-Y file (.segy, .sgy)")
-    receivers: Name | None = Field(
-        None, description="set of receivers of the scenario [default: of results all; of SEG-Y the "
-        "only set]",
-    )  # fmt: skip
-    component: Name | None = Field(
-        None, description="such as vz or pressure [default: of results all; of SEG-Y the only one]"
-    )
-
-
-def _listed(value: Any) -> Any:
-    entries = value if isinstance(value, list | tuple) else [value]
-    return [{"path": entry} if isinstance(entry, str) else entry for entry in entries]
-
-
-class MovingMute(ScenarioSection):
-    """An end of the time window that moves with the distance from the source."""
-
-    velocity: PositiveSpeed = Field(description="distance over time")
-    delay: Time = Field(0.0, description="time at distance 0")
-
-
-class MisfitSettings(ScenarioSection):
+class MisfitSettings(TraceWindow):
     """The comparison of traces."""
 
     kind: Literal[tuple(KINDS)] = Field("l2", description="misfit of two traces")  # type: ignore[valid-type]
     threshold: PositiveNumber | None = Field(None, description="of huber, in the unit of traces")
     water_level: PositiveNumber | None = Field(None, description="of envelope [default: 0.001]")
     sharpness: PositiveNumber | None = Field(None, description="of transport [default: 3]")
-    after: MovingMute | None = Field(None, description="samples before this time do not count")
-    before: MovingMute | None = Field(None, description="samples after this time do not count")
-    taper: TimeFromZero = Field(0.0, description="cosine taper outside these times")
-    offsets: Annotated[tuple[LengthFromZero, LengthFromZero], AfterValidator(_rising)] | None = (
-        Field(None, description="least and greatest distance from the source that counts")
-    )
 
     @property
     def options(self) -> dict[str, float]:
@@ -231,13 +183,6 @@ class Optimiser(ScenarioSection):
         return self
 
 
-class SourceIllumination(ScenarioSection):
-    """Divide by the energy of the waves that a node sees of all sources."""
-
-    type: Literal["illumination"] = Field("illumination", description="kind")
-    level: PositiveShare = Field(0.01, description="added, as a share of the greatest energy")
-
-
 class DepthPower(ScenarioSection):
     """Multiply by a power of the depth below the top of the model."""
 
@@ -249,22 +194,6 @@ AnyPrecondition = Annotated[
     Annotated[SourceIllumination, Tag("|illumination")] | Annotated[DepthPower, Tag("|depth")],
     by_type(),
 ]
-
-
-class FixedNodes(ScenarioSection):
-    """Nodes that stay as they are at the start."""
-
-    above: Length | None = Field(None, description="nodes of a lesser z, such as water")
-    slower_than: PositiveSpeed | None = Field(
-        None, description="nodes where vp (else vs) is less at the start, such as water"
-    )
-    sources: PositiveLength | None = Field(
-        None, description="distance from sources over which changes grow from nothing"
-    )
-    receivers: PositiveLength | None = Field(None, description="the same of receivers")
-    layers: PositiveLength | None = Field(
-        None, description="distance from absorbing layers within which nodes stay"
-    )
 
 
 class RandomShots(ScenarioSection):
@@ -283,15 +212,10 @@ def _in_order(bands: tuple[float, ...]) -> tuple[float, ...]:
 Band = Annotated[float, Quantity(units.FREQUENCY, gt=0.0, le=math.inf)]
 
 
-class Inversion(ScenarioSection):
+class Inversion(SurveySettings):
     """An inversion; its attributes are the keys of its file."""
 
-    title: Text = Field("", description="a line for figures and results")
-    scenario: FilePath = Field(description="the scenario whose waves are compared")
-    observed: Annotated[
-        tuple[ObservedFile, ...],
-        Field(min_length=1), BeforeValidator(_listed), Shorthand("a file path"),
-    ] = Field(description="files of observed traces")  # fmt: skip
+    observed: ObservedFiles = Field(description="files of observed traces")
     parameters: UnknownParameters = Field(description="unknowns, with their bounds")
     ties: ParameterTies = Field(ParameterTies(), description="parameters that follow from unknowns")
     start: Annotated[tuple[ModelPart, ...], Field(min_length=1)] | None = Field(
@@ -308,37 +232,6 @@ class Inversion(ScenarioSection):
     )
     mask: FixedNodes = Field(FixedNodes(), description="nodes that stay as they are")
     shots: RandomShots | None = Field(None, description="shots of an iteration [default: all]")
-    snapshots: IterationCount | None = Field(
-        None,
-        description="steps between fields that make the gradient [default: by the waves]",
-    )
-    output: FilePath | None = Field(
-        None, description="the results [default: the name of this file, with .h5]"
-    )
-
-    _document: Document = PrivateAttr(default_factory=lambda: Document(""))
-    _base: Path = PrivateAttr(default_factory=Path)
-
-    @property
-    def base(self) -> Path:
-        """The folder of the file, where relative paths begin."""
-        return self._base
-
-    @property
-    def text(self) -> str:
-        """The file as it was written."""
-        return self._document.text
-
-    @property
-    def results_path(self) -> Path:
-        """The default path of the results."""
-        if self.output is not None:
-            return self._base / self.output
-        return Path(f"{Path(self._document.name).stem}.h5")
-
-    def mistake(self, *path: str | int, problem: str) -> ScenarioError:
-        """Return the error of a problem at a key, with its place and its value as written."""
-        return error_messages.scenario_error(self._document, [Mistake(path, problem)])
 
     def first_scenario(self) -> Scenario:
         """Return the scenario, with the first model as its own.
@@ -346,18 +239,7 @@ class Inversion(ScenarioSection):
         Raises:
             ScenarioError: with every mistake of the scenario, or of `start`.
         """
-        scenario = load(self._base / self.scenario)
-        if self.start is None:
-            return scenario
-        try:
-            return scenario.changed({"model": self._document.data["start"]})
-        except ScenarioError as error:
-            problems = [text.replace("model[", "start[") for text in error.messages]
-            raise ScenarioError(*(f"{self._document.name}: {p}" for p in problems)) from None
-
-    def resolved(self) -> str:
-        """Return the settings with every default, as YAML in SI."""
-        return to_text(self.model_dump(mode="json", exclude_none=True))
+        return self.scenario_with("start")
 
 
 def load_inversion(path: str | os.PathLike[str]) -> Inversion:
@@ -366,24 +248,7 @@ def load_inversion(path: str | os.PathLike[str]) -> Inversion:
     Raises:
         ScenarioError: it cannot be read; or every mistake in it, a line each.
     """
-    file = Path(path)
-    document = read_file(file)
-    if not isinstance(document.data, dict):
-        raise ScenarioError(
-            f"{file}: is no inversion, which begins like 'scenario: scenario.yaml'; see "
-            "`seismo examples crosshole_inversion`"
-        )
-    mistakes: list[Mistake] = []
-    try:
-        inversion = Inversion.model_validate(document.data)
-        mistakes = list(_between(inversion))
-    except ValidationError as error:
-        mistakes = error_messages.translate(error, Inversion, document)
-    if mistakes or document.mistakes:
-        raise error_messages.scenario_error(document, mistakes)
-    inversion._document = document
-    inversion._base = file.parent
-    return inversion
+    return load_settings(path, Inversion, "inversion", _between)
 
 
 def _between(inversion: Inversion) -> list[Mistake]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from seismo.grid.grid import AXES, Grid
-from seismo.inversion.full_waveform.settings import DepthPower, FixedNodes
-from seismo.inversion.full_waveform.traces import ShotPropagator
+from seismo.inversion.survey.settings import FixedNodes
+from seismo.inversion.survey.traces import ShotPropagator
 from seismo.model.node_values import nodes_along
 from seismo.solver.discretization import Discretization
+
+_ENERGY_SAMPLES = 200  # of the fields of a run
 
 
 def mask_of(
@@ -41,15 +44,15 @@ def mask_of(
     return mask
 
 
-def depth_weights(settings: DepthPower, grid: Grid) -> np.ndarray:
-    """Return the preconditioner (z, [y,] x) of depth, at most 1.
+def depth_weights(power: float, grid: Grid) -> np.ndarray:
+    """Return the preconditioner (z, [y,] x) of a power of the depth, at most 1.
 
     It acts twice on a step, so it is the square root of the wanted power. The first row has the
     weight of half a cell.
     """
     z = nodes_along(grid, "z")
     depth = np.maximum(z - z[0], 0.5 * grid.spacing[AXES.index("z")])
-    of_rows = (depth / depth[-1]) ** (0.5 * settings.power)
+    of_rows = (depth / depth[-1]) ** (0.5 * power)
     shape = [nodes_along(grid, a).size for a in "zyx" if a in grid.axes]
     return np.broadcast_to(of_rows.reshape(-1, *(1,) * (len(shape) - 1)), shape).copy()
 
@@ -66,22 +69,21 @@ def illumination_weights(energy: np.ndarray, level: float) -> np.ndarray:
     return np.sqrt(level / (level + share))
 
 
-def energy_of(propagator: ShotPropagator, batch: int, every: int, models: dict) -> np.ndarray:
-    """Return the sum over time and shots of squared fields (z, [y,] x) of a batch of shots.
+def energy_of(propagator: ShotPropagator, models: dict[str, Any]) -> np.ndarray:
+    """Return the sum over time and shots of squared fields (z, [y,] x) of the selected batch.
 
     The fields are pressure where the equation is of second order in time, else velocities.
 
     Args:
         propagator: of the waves.
-        batch: number of the batch.
-        every: steps between the fields that are added.
         models: values (z, [y,] x) by parameter.
     """
     physics = propagator.discretization.physics
     names = [f.name for f in physics.fields if f.late and not f.previous_of]
     names = list(physics.previous) or names
+    every = max(1, propagator.discretization.total_steps // _ENERGY_SAMPLES)
     energy = np.zeros(propagator.shape)
-    for _, fields in propagator.steps(every=every, batch=batch, **models):
+    for _, fields in propagator.steps(every=every, **models):
         for name in names:
             energy += (fields[name].astype(float) ** 2).sum(axis=0)
     return energy

@@ -19,8 +19,8 @@ from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.sources import Shot
 from seismo.errors import ScenarioError
 from seismo.formats.segy.gathers import TraceTable, read_traces
-from seismo.inversion.full_waveform.settings import Inversion, ObservedFile
-from seismo.inversion.full_waveform.traces import (
+from seismo.inversion.survey.settings import ObservedFile, SurveySettings
+from seismo.inversion.survey.traces import (
     Sections,
     interval_of,
     sample_times,
@@ -50,16 +50,26 @@ class ObservedTraces:
     remarks: list[str] = field(default_factory=list)
 
 
-def read_observed(inversion: Inversion, discretization: Discretization) -> ObservedTraces:
+def read_observed(
+    settings: SurveySettings, files: Sequence[ObservedFile], discretization: Discretization,
+    shots: Sequence[int] | None = None,
+) -> ObservedTraces:  # fmt: skip
     """Read all observed traces.
+
+    Args:
+        settings: where relative paths begin, and mistakes are.
+        files: its entries.
+        discretization: the run.
+        shots: numbers of those that are compared; others need not be there and are NaN. All when
+            None.
 
     Raises:
         ScenarioError: a file cannot be read, or does not fit the scenario.
     """
     observed = ObservedTraces()
-    for number, entry in enumerate(inversion.observed):
-        path = inversion.base / entry.path
-        reader = _Reader(inversion, discretization, number, path, observed)
+    for number, entry in enumerate(files):
+        path = settings.base / entry.path
+        reader = _Reader(settings, entry, discretization, number, path, observed, shots)
         if not path.is_file():
             raise reader.mistake("there is no such file", "path")
         with path.open("rb") as file:
@@ -76,26 +86,25 @@ class _Reader:
     """A file of observed traces on its way to the shots and receivers of a scenario."""
 
     def __init__(
-        self, inversion: Inversion, discretization: Discretization, number: int, path: Path,
-        observed: ObservedTraces,
+        self, settings: SurveySettings, entry: ObservedFile, discretization: Discretization,
+        number: int, path: Path, observed: ObservedTraces, shots: Sequence[int] | None,
     ) -> None:  # fmt: skip
-        self._inversion = inversion
+        self._settings = settings
+        self._entry = entry
         self._discretization = discretization
         self._number = number
         self._path = path
         self._observed = observed
+        known = discretization.shots
+        self._shots = {n: known[n] for n in (range(len(known)) if shots is None else shots)}
         grid = discretization.grid
         self._axes = ["xyz".index(axis) for axis in grid.axes]
         self._tolerance = _TOLERANCE * min(grid.spacing[a] for a in self._axes)
 
-    @property
-    def _entry(self) -> ObservedFile:
-        return self._inversion.observed[self._number]
-
     def mistake(self, problem: str, key: str) -> ScenarioError:
         """Return the error of a problem at a key of the file's entry."""
         text = f"{self._path}: {problem}"
-        return self._inversion.mistake("observed", self._number, key, problem=text)
+        return self._settings.mistake("observed", self._number, key, problem=text)
 
     def add_results(self, results: Results) -> None:
         """Add traces of a results file."""
@@ -112,12 +121,11 @@ class _Reader:
                     "component",
                 )
             self._refuse_other_sources(results, traces)
-            sections = [
-                self._of_shot(traces, group, shot, components)
-                for shot in self._discretization.shots
-            ]
-            for n, component in enumerate(components):
-                self._add(group, component, np.stack([s[n] for s in sections]), traces.time)
+            sections = self._empty(len(traces.time), group, len(components))
+            for number, shot in self._shots.items():
+                sections[:, number] = self._of_shot(traces, group, shot, components)
+            for component, section in zip(components, sections, strict=True):
+                self._add(group, component, section, traces.time)
 
     def _of_shot(
         self, traces: TraceSet, group: ReceiverGroup, shot: Shot, components: Sequence[str]
@@ -153,7 +161,7 @@ class _Reader:
 
     def _refuse_other_sources(self, results: Results, traces: TraceSet) -> None:
         """Refuse shots that the file lacks, and sources at other positions."""
-        for shot in self._discretization.shots:
+        for shot in self._shots.values():
             if shot.name not in traces.shots:
                 raise self.mistake(
                     f"has no shot {shot.name}, but {', '.join(traces.shots[:5])}; leave it out of "
@@ -179,9 +187,8 @@ class _Reader:
         if component not in known:
             raise self.mistake(f"name the component of its traces: {', '.join(known)}", "component")
         group = groups[0]
-        shots = self._discretization.shots
-        section = np.full((len(shots), len(group), table.traces.shape[1]), np.nan)
-        for number, shot in enumerate(shots):
+        (section,) = self._empty(table.traces.shape[1], group)
+        for number, shot in self._shots.items():
             if len(shot.points) != 1:
                 raise self.mistake(f"{shot.name} has several sources; SEG-Y names one", "path")
             of_shot = self._distance(table.sources, np.array([shot.points[0].position]))
@@ -203,6 +210,11 @@ class _Reader:
                 "path",
             )
         self._add(group, component, section, table.times)
+
+    def _empty(self, samples: int, group: ReceiverGroup, components: int = 1) -> np.ndarray:
+        """Return traces (component, shot, receiver, sample) that are NaN."""
+        shots = len(self._discretization.shots)
+        return np.full((components, shots, len(group), samples), np.nan)
 
     def _groups(self, in_file: Sequence[str]) -> list[ReceiverGroup]:
         """Return the receiver sets of the scenario that a file has traces of."""
@@ -232,10 +244,11 @@ class _Reader:
         if component in sections:
             raise self.mistake(f"{group.name}.{component} was given before; leave it out", "path")
         sections[component] = self._resampled(group, section, np.asarray(times, float))
-        missing = int(np.isnan(section).all(axis=-1).sum())
+        compared = section[list(self._shots)]
+        missing = int(np.isnan(compared).all(axis=-1).sum())
         if missing:
             self._observed.remarks.append(
-                f"{self._path}: {missing} of {section.shape[0] * section.shape[1]} traces of "
+                f"{self._path}: {missing} of {compared.shape[0] * compared.shape[1]} traces of "
                 f"{group.name}.{component} are not there, and do not count"
             )
 

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft, rfftfreq
 
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.inversion.full_waveform.settings import MisfitSettings, MovingMute
-from seismo.inversion.misfits import comparison
+from seismo.inversion.misfits import TraceMisfit
+from seismo.inversion.survey.settings import MovingMute, TraceWindow
 from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization
 
@@ -91,7 +91,7 @@ class BandComparison:
 
     def __init__(
         self, discretization: Discretization, observed: Mapping[str, Mapping[str, np.ndarray]],
-        settings: MisfitSettings, corner: float,
+        window: TraceWindow, compare: TraceMisfit, corner: float,
     ) -> None:  # fmt: skip
         """Filter the observed traces.
 
@@ -99,13 +99,14 @@ class BandComparison:
             discretization: the run.
             observed: (shot, receiver, sample) of all shots by set and component, NaN where
                 nothing was observed.
-            settings: of the misfit.
+            window: samples that count.
+            compare: misfit of predicted and observed traces, and its derivative.
             corner: of the low-pass filter in Hz, math.inf for none.
         """
         self._discretization = discretization
-        self._settings = settings
+        self._window = window
         self._corner = corner
-        self._compare = comparison(settings.kind, **settings.options)
+        self._compare = compare
         self._groups = {g.name: g for g in discretization.groups if g.name in observed}
         shots = range(len(discretization.shots))
         self._recording = {
@@ -163,7 +164,7 @@ class BandComparison:
 
     def _weights(self, name: str, shots: Sequence[int]) -> np.ndarray:
         """Return the weights of samples, which broadcast to (shot, receiver, sample)."""
-        settings = self._settings
+        settings = self._window
         if settings.after is None and settings.before is None and settings.offsets is None:
             return np.ones((1, 1, 1))
         distances = self._distances(self._groups[name], shots)[..., None]
@@ -189,7 +190,7 @@ class BandComparison:
 
 
 def _arrival(mute: MovingMute, distances: np.ndarray) -> np.ndarray:
-    return mute.delay + distances / mute.velocity
+    return mute.delay + distances / (mute.velocity or math.inf)
 
 
 def _ramp(times: np.ndarray, taper: float) -> np.ndarray:

@@ -1,0 +1,45 @@
+"""Results of inversions, images and kernels, as `info` and `plot` see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TaskResults:
+    """Results that one of these commands writes.
+
+    Attributes:
+        noun: what they are, such as "inversion".
+        open: opens a file of them.
+        figures: returns the functions that draw them, by kind.
+    """
+
+    noun: str
+    open: Callable[[Path], AbstractContextManager[Any]]
+    figures: Callable[[], Mapping[str, Any]]
+
+
+def task_of(path: Path) -> TaskResults | None:
+    """Return which of these results a file holds, None where it is none of them."""
+    from seismo.inversion.survey.results_file import attributes_of
+
+    if not path.is_file():
+        return None
+    noun = str(attributes_of(path).get("format", "")).removeprefix("seismo ")
+    return _results_of_inversions() if noun == "inversion" else None
+
+
+def _results_of_inversions() -> TaskResults:
+    from seismo.inversion.full_waveform.history import open_inversion
+
+    def figures() -> Mapping[str, Any]:
+        from seismo.inversion.full_waveform.figures import KINDS
+
+        return KINDS
+
+    return TaskResults("inversion", open_inversion, figures)

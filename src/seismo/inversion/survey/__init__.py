@@ -1,0 +1,1 @@
+"""Shared parts of inversions, images and kernels: settings, observed traces, journal, ranks."""
