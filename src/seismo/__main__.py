@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from seismo.cli import main
+import seismo.cli
 
-main()
+seismo.cli.main()

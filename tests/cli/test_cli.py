@@ -387,6 +387,7 @@ def test_a_run_whose_lines_nobody_reads_ends(tmp_path):
     ("line", "absent"),
     [
         ("import seismo", "numpy numba h5py pydantic typer"),
+        ("cli._call(['--version'], False)", "typer numpy pydantic"),
         ("cli._call(['--help'], False)", "numpy numba h5py pydantic yaml rich"),
         (
             "cli._call(['check', 'a.yaml', '--backend', 'cpu'], False)",
