@@ -5,6 +5,7 @@ import importlib
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from llvmlite import binding
 
@@ -72,6 +73,15 @@ def no_remedies(monkeypatch):
     )
     monkeypatch.setattr(
         "seismo.runs.check.planned_run.cheaper_grid", lambda discretization, expected: None
+    )
+
+
+@pytest.fixture
+def exact_contacts(monkeypatch):
+    """Let the grid scatter as contacts and free surfaces do: most of what an error takes."""
+    monkeypatch.setattr(
+        "seismo.runs.prediction.contacts.layered_traces.on_grid",
+        lambda stack, rows, first, s, k, *reading: np.full((len(k), 1, 1), np.nan),
     )
 
 
