@@ -9,6 +9,7 @@ import seismo
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.errors import ModelError, ScenarioError
 from simulated_card import simulated
+from solver import slow_but
 from test_pullback import BOUNDS, MIDDLE, PARAMETERS, away_from_layers, model, scenario
 from test_source_derivatives import norm, product, propagator, strength_of
 
@@ -68,13 +69,25 @@ def check(document: dict, most: float = 1e-12, differs: float = 1e-6) -> None:
     assert norm(difference(central, changed)) < differs * norm(changed)
 
 
-@pytest.mark.parametrize("top", ["free_surface", "absorbing"])
-@pytest.mark.parametrize("equation", PARAMETERS)
+@pytest.mark.parametrize(
+    ("equation", "top"),
+    [
+        *((equation, "free_surface") for equation in PARAMETERS),
+        ("elastic", "absorbing"),
+        *(
+            pytest.param(equation, "absorbing", marks=pytest.mark.slow)
+            for equation in PARAMETERS
+            if equation != "elastic"
+        ),
+    ],
+)
 def test_change_of_traces_is_that_of_runs(equation: str, top: str) -> None:
     check(scenario(equation, 2, top))
 
 
-@pytest.mark.parametrize("equation", [e for e in PARAMETERS if e != "elastic_sh"])
+@pytest.mark.parametrize(
+    "equation", slow_but({"elastic"}, [e for e in PARAMETERS if e != "elastic_sh"])
+)
 def test_change_of_traces_is_that_of_runs_in_space(equation: str) -> None:
     document = scenario(equation, 3)
     document["time"]["duration"] = 0.1
@@ -105,7 +118,7 @@ def test_orders_have_their_transposes(equation: str, order: int) -> None:
     check(document)
 
 
-@pytest.mark.parametrize("equation", PARAMETERS)
+@pytest.mark.parametrize("equation", slow_but({"acoustic", "elastic"}, PARAMETERS))
 def test_transpose_in_float32(equation: str) -> None:
     check(scenario(equation, 2) | {"precision": "float32"}, 1e-5, np.inf)
 

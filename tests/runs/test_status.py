@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import time
 from pathlib import Path
@@ -36,19 +37,23 @@ checkpoint: {steps: 60}
 """
 
 
-@pytest.fixture
-def scenario(tmp_path, monkeypatch):
-    """Give a scenario in a folder of its own; its runs report every step, and beat often."""
-    monkeypatch.chdir(tmp_path)
+def placed(folder, monkeypatch) -> Path:
+    """Write a scenario to a folder of its own; its runs report every step, and beat often."""
+    monkeypatch.chdir(folder)
     monkeypatch.setattr(run_loop, "REPORT_EVERY", -1.0)
     monkeypatch.setattr(
         run_loop.StepTimer, "queueable_steps", property(lambda pace: 1 - pace._steps)
     )
     monkeypatch.setattr(status, "EVERY", 0.001)
     monkeypatch.setattr(status, "_TIDYING", 0.0)
-    path = tmp_path / "s.yaml"
+    path = folder / "s.yaml"
     path.write_text(SCENARIO)
     return path
+
+
+@pytest.fixture
+def scenario(tmp_path, monkeypatch):
+    return placed(tmp_path, monkeypatch)
 
 
 def at_step(step: int, act):
@@ -69,6 +74,22 @@ def stop(scenario) -> None:
             scenario, progress=at_step(130, lambda: setattr(signals, "stop", True)),
             signals=signals,
         )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory):
+    """Return the run directory of a run that was stopped."""
+    folder = tmp_path_factory.mktemp("stopped")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        stop(placed(folder, monkeypatch))
+    return folder / "s.h5.run"
+
+
+@pytest.fixture
+def stopped(run_folder, tmp_path, monkeypatch):
+    """Copy that directory to the current folder."""
+    monkeypatch.chdir(tmp_path)
+    return shutil.copytree(run_folder, tmp_path / "s.h5.run")
 
 
 def change(folder, **changes) -> None:
@@ -132,19 +153,17 @@ def test_a_run_that_was_stopped_and_one_that_failed(scenario, tmp_path):
     assert state.explanation.startswith("of its own; go on with")
 
 
-def test_a_run_whose_process_is_gone(scenario, tmp_path):
-    stop(scenario)
-    change(tmp_path / "s.h5.run", state="running")
+def test_a_run_whose_process_is_gone(stopped, tmp_path):
+    change(stopped, state="running")
     (state,) = status_of(tmp_path / "s.h5")
     assert (state.state, state.running) == ("died", False)
     assert state.explanation.startswith(f"process {os.getpid()} is gone; go on with")
 
 
 @pytest.mark.parametrize(("age", "expected"), [(3.0, "running"), (3600.0, "unknown")])
-def test_a_run_on_another_machine(scenario, tmp_path, age, expected):
+def test_a_run_on_another_machine(stopped, tmp_path, age, expected):
     """Where its lock is not seen, its last sign of life counts."""
-    stop(scenario)
-    change(tmp_path / "s.h5.run", state="running", host="node7", updated=time.time() - age)
+    change(stopped, state="running", host="node7", updated=time.time() - age)
     (state,) = status_of(tmp_path / "s.h5")
     assert (state.state, state.running) == (expected, True)
     if expected == "unknown":
@@ -152,13 +171,12 @@ def test_a_run_on_another_machine(scenario, tmp_path, age, expected):
 
 
 @pytest.mark.parametrize("damage", ["cut", "gone", "other version", "empty"])
-def test_a_damaged_sign_of_life(scenario, tmp_path, damage):
-    stop(scenario)
-    beat = tmp_path / "s.h5.run" / NAME
+def test_a_damaged_sign_of_life(stopped, tmp_path, damage):
+    beat = stopped / NAME
     if damage == "gone":
         beat.unlink()
     elif damage == "other version":
-        change(beat.parent, version=99)
+        change(stopped, version=99)
     else:
         beat.write_text(beat.read_text()[:100] if damage == "cut" else "")
     (state,) = status_of(tmp_path / "s.h5")
@@ -167,10 +185,9 @@ def test_a_damaged_sign_of_life(scenario, tmp_path, damage):
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "link", "long", "folder"])
-def test_a_sign_of_life_that_is_no_small_file(scenario, tmp_path, kind):
+def test_a_sign_of_life_that_is_no_small_file(stopped, tmp_path, kind):
     """It is not waited for, not read to its end, and no link is followed."""
-    stop(scenario)
-    beat = tmp_path / "s.h5.run" / NAME
+    beat = stopped / NAME
     beat.rename(tmp_path / "beat")
     match kind:
         case "pipe":
@@ -201,33 +218,28 @@ def test_a_sign_of_life_that_is_no_small_file(scenario, tmp_path, kind):
     ],
     ids=str,
 )  # fmt: skip
-def test_a_sign_of_life_of_other_types(scenario, tmp_path, command_line, changes):
+def test_a_sign_of_life_of_other_types(stopped, command_line, changes):
     """Sealed by whoever wrote it."""
-    stop(scenario)
-    folder = tmp_path / "s.h5.run"
-    known = unsealed((folder / NAME).read_text())
+    known = unsealed((stopped / NAME).read_text())
     if not changes.keys() <= known.keys():
         changes = {"progress": known["progress"] | changes}
-    change(folder, **changes)
+    change(stopped, **changes)
     code, out, err = command_line("status", "s.h5")
     assert (code, err) == (0, "")
     assert out.startswith("s.h5: died\n")
     assert "status.json cannot be read: it" in out
 
 
-def test_broken_waves_are_no_damage(scenario, tmp_path):
-    stop(scenario)
-    folder = tmp_path / "s.h5.run"
-    known = unsealed((folder / NAME).read_text())["progress"]
-    change(folder, progress=known | {"peak": known["peak"] | {"latest": float("nan")}})
+def test_broken_waves_are_no_damage(stopped, tmp_path):
+    known = unsealed((stopped / NAME).read_text())["progress"]
+    change(stopped, progress=known | {"peak": known["peak"] | {"latest": float("nan")}})
     assert status_of(tmp_path / "s.h5")[0].state == "stopped"
 
 
 @pytest.mark.parametrize(("ahead", "expected"), [(5.0, "running"), (7200.0, "unknown")])
-def test_a_sign_of_life_from_the_future(scenario, tmp_path, ahead, expected):
+def test_a_sign_of_life_from_the_future(stopped, tmp_path, ahead, expected):
     """Clocks differ by seconds; by two hours nobody can tell how long it is silent."""
-    stop(scenario)
-    change(tmp_path / "s.h5.run", state="running", host="node7", updated=time.time() + ahead)
+    change(stopped, state="running", host="node7", updated=time.time() + ahead)
     (state,) = status_of(tmp_path / "s.h5")
     assert (state.state, state.age) == (expected, 0.0)
     assert ("node7, whose clock is 2 h 00 min ahead of this one" in str(state)) == (

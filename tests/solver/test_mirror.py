@@ -30,7 +30,7 @@ def mirrored(document, axis):
 @pytest.mark.parametrize(
     ("axes", "rock", "physics"),
     [
-        ("xz", {}, "elastic"),
+        pytest.param("xz", {}, "elastic", marks=pytest.mark.slow),
         ("xz", TILTED, "elastic"),
         ("xyz", {}, "elastic"),
         ("xz", {"qp": 40.0, "qs": 30.0}, "elastic"),

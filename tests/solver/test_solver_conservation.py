@@ -254,7 +254,7 @@ def asymmetry(name, dimensions, base, a: dict, b: dict, **changes) -> float:
     return worst / scale
 
 
-@pytest.mark.parametrize(("name", "dimensions"), solver.slow_in_space("elastic", "acoustic"))
+@pytest.mark.parametrize(("name", "dimensions"), solver.slow_in_space("elastic"))
 def test_source_and_receiver_change_places(name, dimensions, tmp_path, monkeypatch) -> None:
     """In single precision, whose kernels are others, in the plane alone.
 

@@ -44,8 +44,17 @@ def noisy(name: str, dimensions: int, case: str, courant: float, **changes):
     return simulation
 
 
-@pytest.mark.parametrize("case", ["rigid", "free"])
-@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+@pytest.mark.parametrize(
+    ("name", "dimensions", "case"),
+    [
+        pytest.param(
+            *equation.values, case, id=f"{equation.id}-{case}",
+            marks=[pytest.mark.slow] if case == "rigid" and equation.values[1] == 3 else
+            equation.marks,
+        )
+        for equation in solver.EVERY_EQUATION for case in ("rigid", "free")
+    ],
+)  # fmt: skip
 def test_limit_is_sharp(name: str, dimensions: int, case: str) -> None:
     """Noise stays for 400 steps at 0.99 of the limit; 300 at 1.05, or `LOUD`, explode."""
     quiet = noisy(name, dimensions, case, 0.99)

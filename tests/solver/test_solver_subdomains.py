@@ -21,11 +21,9 @@ from seismo.solver.simulation import Simulation
 CELLS = {2: (30, 52), 3: (18, 24, 24)}
 PARTS = {2: [(2, 1), (3, 1)], 3: [(2, 1), (1, 2), (2, 2)]}
 EVERY_DAY = {(3, 1), (2, 2)}  # two cuts, and one along each axis: each of them is a cut alone
-# Of equations that stand in for others, one cut every day; and none of those that take longest to
-# compile and whose formulas differ from `elastic_tti` and `viscoelastic_vti` by terms of one kind.
-LONG_TO_COMPILE = {
-    "elastic_orthorhombic", "elastic_triclinic", "viscoelastic_tti", "viscoelastic_triclinic",
-}  # fmt: skip
+# Of equations that stand in for others, one cut of those every day whose terms the formulas of all
+# others have, too.
+DAILY = {"acoustic_tti", "elastic_tti", "viscoacoustic", "viscoelastic", "viscoelastic_vti"}
 BOXES = [
     pytest.param(
         *equation.values,
@@ -35,7 +33,7 @@ BOXES = [
             [pytest.mark.slow]
             if parts not in EVERY_DAY
             else equation.marks
-            if parts != (3, 1) or equation.values[0] in LONG_TO_COMPILE
+            if parts != (3, 1) or equation.values[0] not in DAILY
             else ()
         ),
     )

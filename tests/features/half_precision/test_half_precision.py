@@ -143,7 +143,7 @@ def test_the_model_is_the_same_however_the_grid_is_cut():
     ("name", "dimensions", "case"),
     [
         ("elastic", 2, "free_surface"),
-        ("elastic", 3, "layers"),
+        pytest.param("elastic", 3, "layers", marks=pytest.mark.slow),
         ("acoustic", 2, "free_surface"),
         ("acoustic", 3, "layers"),
         pytest.param("elastic_sh", 2, "layers", marks=pytest.mark.slow),

@@ -141,7 +141,14 @@ def test_nothing_leaves_the_box_in_space(wave):
     assert outside(document) < 3e-6
 
 
-@pytest.mark.parametrize(("incidence", "azimuth"), [(0.0, 33.0), (25.0, 0.0), (25.0, 90.0)])
+@pytest.mark.parametrize(
+    ("incidence", "azimuth"),
+    [
+        (25.0, 0.0),
+        pytest.param(0.0, 33.0, marks=pytest.mark.slow),
+        pytest.param(25.0, 90.0, marks=pytest.mark.slow),
+    ],
+)
 def test_nothing_leaves_the_box_where_columns_share_signals(incidence, azimuth):
     document = in_space(duration=0.6)
     document["sources"][0] |= {"incidence": incidence, "azimuth": azimuth}
@@ -199,9 +206,10 @@ def traces(document: dict) -> tuple[np.ndarray, np.ndarray, Simulation]:
     ("wave", "incidence", "layers", "h", "bar"),
     [
         ("P", 40.0, HALF_SPACE, 20.0, 1e-3),
-        ("SV", 20.0, HALF_SPACE, 20.0, 1e-3),
+        pytest.param("SV", 20.0, HALF_SPACE, 20.0, 1e-3, marks=pytest.mark.slow),
         ("SV", 50.0, HALF_SPACE, 20.0, 1e-3),  # P is evanescent
-        ("SV", 25.0, LAYERS, 7.5, 1e-2),  # 7 points in the shortest wavelength
+        # 7 points in the shortest wavelength
+        pytest.param("SV", 25.0, LAYERS, 7.5, 1e-2, marks=pytest.mark.slow),
         ("SH", 50.0, LAYERS, 7.5, 1e-2),
     ],
 )

@@ -73,8 +73,8 @@ def narrow(name: str, dimensions: int) -> dict:
 @pytest.mark.parametrize(
     ("name", "dimensions", "order", "height", "steps"),
     [
-        ("elastic", 2, 8, 120.0, 1000), ("elastic", 2, 4, 120.0, 1000),
-        ("elastic_sh", 2, 8, 120.0, 1000), ("elastic_sh", 2, 4, 120.0, 1000),
+        ("elastic", 2, 8, 120.0, 400), ("elastic", 2, 4, 120.0, 400),
+        ("elastic_sh", 2, 8, 120.0, 400), ("elastic_sh", 2, 4, 120.0, 400),
         ("elastic", 3, 4, 20.0, 100),
         pytest.param("elastic_vti", 2, 8, 120.0, 10_000, marks=pytest.mark.slow),
         pytest.param("elastic_orthorhombic", 3, 8, 20.0, 100, marks=pytest.mark.slow),

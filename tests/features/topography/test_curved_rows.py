@@ -272,7 +272,12 @@ def test_shots_together_are_those_alone(dimensions: int, order: int, backend) ->
     assert renewed[0] == pytest.approx(2 * renewed[1], rel=0.02)
 
 
-@pytest.mark.parametrize(("name", "dimensions"), CURVED)
+@pytest.mark.parametrize(
+    ("name", "dimensions"),
+    solver.slow_cases_but(
+        ("elastic-2d", "viscoelastic-2d", "acoustic_variable_density-3d"), CURVED
+    ),
+)
 def test_kernels_do_what_the_formulas_say(name: str, dimensions: int) -> None:
     time = {"duration": 0.1 if dimensions == 2 else 0.04, "dispersion_removal": False}
     document = on_hill(name, dimensions, 4, time=time)
@@ -283,7 +288,7 @@ def test_kernels_do_what_the_formulas_say(name: str, dimensions: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["elastic", "acoustic", pytest.param("elastic_vti", marks=pytest.mark.slow)]
+    "name", solver.slow_but({"elastic"}, ["elastic", "acoustic", "elastic_vti"])
 )
 def test_marches_find_what_slopes_add(name: str) -> None:
     """A card's threads, on this machine's processor, have no arrays of it."""

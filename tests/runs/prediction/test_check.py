@@ -151,7 +151,7 @@ def test_no_zero_of_the_page_has_a_sign(capsys):
     assert not re.search(r"[-+]0\.?0* ", capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("spacing", [16.0, 25.0])
+@pytest.mark.parametrize("spacing", [16.0, pytest.param(25.0, marks=pytest.mark.slow)])
 def test_the_spacing_named_keeps_all_causes_to_the_accuracy(spacing):
     """Dispersion alone would do with a coarser one."""
     plan = plan_of(**section("grid", spacing=spacing))

@@ -116,8 +116,16 @@ def summed_and_exact(given: dict, media, depths, surface: bool) -> tuple[np.ndar
     return summed, np.array(exact)
 
 
-@pytest.mark.parametrize("kind", SOURCES)
-@pytest.mark.parametrize("surface", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "surface"),
+    [
+        pytest.param(
+            kind, surface,
+            marks=[] if surface or kind in {"explosion", "couple"} else [pytest.mark.slow],
+        )
+        for kind in SOURCES for surface in (False, True)
+    ],
+)  # fmt: skip
 def test_motion_is_that_of_exact_solutions_in_a_plane(kind, surface) -> None:
     """Off the axis, and on it, where one component vanishes."""
     media, depths = (ROCK, SOFT, HARD), (24.0, 60.0)
@@ -310,7 +318,7 @@ def test_pressure_on_the_surface_of_a_fluid_counts_as_motion() -> None:
     assert 0.3 < layered_error(discretize(from_dict(given))).error / on_top < 3.0
 
 
-@pytest.mark.parametrize("ratio", [0.5, 2.5])
+@pytest.mark.parametrize("ratio", [pytest.param(0.5, marks=pytest.mark.slow), 2.5])
 def test_errors_of_long_paths_are_as_with_all_wavenumbers(ratio, monkeypatch) -> None:
     """Of 100 wavelengths, with as many wavenumbers as `check` takes, and with all."""
     media, depths = (ROCK, seam(ratio), ROCK), (15.0, 17.0)

@@ -30,7 +30,14 @@ REFINED = {"extent": {"x": 1995.0, "z": 990.0}, "spacing": 5.0, "accuracy": 0.1,
            "refinement": [{"below": 300.0}]}  # fmt: skip
 
 
-@pytest.mark.parametrize("grid", [PLAIN, FINE, REFINED], ids=["plain", "fine", "refined"])
+@pytest.mark.parametrize(
+    "grid",
+    [
+        pytest.param(PLAIN, id="plain"),
+        pytest.param(FINE, id="fine", marks=pytest.mark.slow),
+        pytest.param(REFINED, id="refined"),
+    ],
+)
 def test_what_is_printed_keeps_to_the_accuracy(grid):
     """Layers of as many points are thinner on a finer grid: both are named together, and once."""
     plan = seismo.check(BASIN | {"grid": grid})
