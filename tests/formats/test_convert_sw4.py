@@ -198,8 +198,20 @@ def test_a_refinement_is_a_plane(tmp_path):
     assert "refinement zmax=500: no plane is far enough from top, bottom and sour" in left_out[0]
 
 
-@pytest.mark.parametrize("sides", ["y1=1000", "y1=1000 y2=2000 z2=3000", "y1=1000 y2=2500"])
-@pytest.mark.parametrize("slope", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("sides", "slope"),
+    [
+        ("y1=1000 y2=2000 z2=3000", 0.0),
+        ("y1=1000 y2=2500", 0.5),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("y1=1000", 0.0), ("y1=1000", 0.5),
+                ("y1=1000 y2=2000 z2=3000", 0.5), ("y1=1000 y2=2500", 0.0),
+            )
+        ),
+    ],
+)  # fmt: skip
 def test_blocks_reach_the_ends_of_a_refined_grid(tmp_path, sides, slope):
     """Its extents are whole cells, and so longer than SW4's."""
     text = DEEP.replace("h=100", "h=50") + ROCK + "refinement zmax=900\n" + SOURCE

@@ -145,8 +145,16 @@ def check_against_differences(
         assert (above - below) / (2.0 * step) == pytest.approx(slope, rel=1e-6), name
 
 
-@pytest.mark.parametrize("top", ["free_surface", "absorbing"])
-@pytest.mark.parametrize("equation", PARAMETERS)
+@pytest.mark.parametrize(
+    ("equation", "top"),
+    [
+        pytest.param(
+            equation, top,
+            marks=[] if top == "free_surface" or equation == "elastic" else [pytest.mark.slow],
+        )
+        for equation in PARAMETERS for top in ("free_surface", "absorbing")
+    ],
+)  # fmt: skip
 def test_derivative_is_that_of_runs(equation: str, top: str) -> None:
     """Rock that varies from node to node, in single cells beside sources and receivers."""
     check_against_differences(scenario(equation, 2, top))
@@ -161,8 +169,12 @@ def test_derivative_is_that_of_runs_in_space(equation: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("equation", "source"), [(e, s) for e, kinds in SOURCES.items() for s in kinds[1:]]
-)
+    ("equation", "source"),
+    [
+        pytest.param(e, s, marks=[] if e == "elastic" or n == 0 else [pytest.mark.slow])
+        for e, kinds in SOURCES.items() for n, s in enumerate(kinds[1:])
+    ],
+)  # fmt: skip
 def test_medium_that_a_source_acts_by_counts(equation: str, source: str) -> None:
     check_against_differences(scenario(equation, 2, source=source))
 
@@ -184,8 +196,16 @@ def contact(equation: str, dimensions: int) -> dict[str, np.ndarray]:
     return {name: MIDDLE[name] * share for name in PARAMETERS[equation]}
 
 
-@pytest.mark.parametrize("make", [model, contact])
-@pytest.mark.parametrize("equation", PARAMETERS)
+@pytest.mark.parametrize(
+    ("equation", "make"),
+    [
+        *((equation, model) for equation in PARAMETERS),
+        *(
+            pytest.param(equation, contact, marks=[] if equation == "elastic" else pytest.mark.slow)
+            for equation in PARAMETERS
+        ),
+    ],
+)
 def test_averages_over_cells_have_the_derivative_of_runs(equation: str, make) -> None:
     """The medium of runs by default; from the surface on, rough rock and a contact."""
     document = scenario(equation, 2, averaging="effective")

@@ -20,6 +20,7 @@ from seismo.solver.discretize import discretize
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.yaml"))
+LARGEST = {"chino_hills_2008", "jacksboro"}  # grids
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
@@ -27,7 +28,13 @@ def test_a_shipped_scenario_is_valid(path):
     assert load(path).title
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(p, id=p.stem, marks=[pytest.mark.slow] if p.stem in LARGEST else [])
+        for p in SCENARIOS
+    ],
+)
 def test_a_shipped_scenario_gives_no_cause_for_warnings(path):
     """But for Marmousi, whose file is not ours, and whose streamer lies where streamers do."""
     if path.stem == "marmousi":
