@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 import seismo
+from seismo.backends.communicator import SerialCommunicator
 from seismo.inversion.full_waveform.preparation import PreparedInversion
 from seismo.inversion.full_waveform.settings import Inversion, load_inversion
 from seismo.inversion.survey.preparation import SurveyMachine
@@ -78,3 +79,15 @@ def settings(folder: Path, **keys) -> Inversion:
 def prepared(folder: Path, **keys) -> PreparedInversion:
     """Return the inversion, ready to run on the CPU."""
     return PreparedInversion(settings(folder, **keys), seismo.Propagator, ON_ONE_THREAD)
+
+
+class Rank(SerialCommunicator):
+    """A rank whose messages are at hand: the first hears what the others have computed."""
+
+    def __init__(self, number: int, count: int) -> None:
+        self.number = number
+        self.count = count
+        self.others: list[list] = []
+
+    def gather(self, value):
+        return [value, *self.others]

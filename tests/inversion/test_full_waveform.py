@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import ScenarioError, StoppedError
 from seismo.inversion.full_waveform.history import open_inversion
 from seismo.inversion.full_waveform.objective import ShotSum
 from seismo.inversion.full_waveform.run import invert
 from seismo.inversion.problem import Problem
 from seismo.inversion.survey.course import TaskRequest
-from small_inversion import prepared, scenario, write_scenario
+from small_inversion import Rank, prepared, scenario, write_scenario
 
 
 @pytest.fixture(scope="module")
@@ -168,18 +167,6 @@ def test_another_inversion_does_not_go_on(ready, folder):
         invert(ready, TaskRequest(output, is_stopping=lambda: True))
     with pytest.raises(ScenarioError, match="begun with another inversion"):
         invert(prepared(folder, smooth=20.0), TaskRequest(output, resume=True))
-
-
-class Rank(SerialCommunicator):
-    """A rank whose messages are at hand: the first hears what the others have computed."""
-
-    def __init__(self, number: int, count: int) -> None:
-        self.number = number
-        self.count = count
-        self.others: list[list] = []
-
-    def gather(self, value):
-        return [value, *self.others]
 
 
 @pytest.mark.parametrize("count", [2, 3])  # of three ranks one has no shot

@@ -52,6 +52,26 @@ def invert(
     _carry_out(prepared, plan_lines, run_inversion, output, check, quiet, resume)
 
 
+def image(
+    file: SettingsFile, output: OutputOption = None, check: CheckOption = False,
+    backend: BackendName = "auto", device: DeviceNumber = None, threads: ThreadCount = None,
+    quiet: Quiet = False, resume: ResumeOption = None,
+) -> None:  # fmt: skip
+    """Make an image of contacts from observed traces (reverse-time migration).
+
+    Under mpiexec or srun the ranks share the shots.
+    """
+    from seismo.inversion.imaging.migration import PreparedMigration
+    from seismo.inversion.imaging.plan import migration_lines
+    from seismo.inversion.imaging.run import add_shots
+    from seismo.inversion.imaging.settings import load_migration
+    from seismo.inversion.propagator import Propagator
+
+    machine = _machine(backend, device, threads)
+    prepared = PreparedMigration(load_migration(file), Propagator, machine)
+    _carry_out(prepared, migration_lines, add_shots, output, check, quiet, resume)
+
+
 def _machine(backend: str, device: int | None, threads: int | None) -> SurveyMachine:
     from seismo.backends.communicator import join
     from seismo.inversion.survey.preparation import SurveyMachine

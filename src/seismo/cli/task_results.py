@@ -31,10 +31,10 @@ def task_of(path: Path) -> TaskResults | None:
     if not path.is_file():
         return None
     noun = str(attributes_of(path).get("format", "")).removeprefix("seismo ")
-    return _results_of_inversions() if noun == "inversion" else None
+    return _KINDS[noun]() if noun in _KINDS else None
 
 
-def _results_of_inversions() -> TaskResults:
+def _inversions() -> TaskResults:
     from seismo.inversion.full_waveform.history import open_inversion
 
     def figures() -> Mapping[str, Any]:
@@ -43,3 +43,17 @@ def _results_of_inversions() -> TaskResults:
         return KINDS
 
     return TaskResults("inversion", open_inversion, figures)
+
+
+def _images() -> TaskResults:
+    from seismo.inversion.imaging.results import open_image
+
+    def figures() -> Mapping[str, Any]:
+        from seismo.inversion.imaging.figures import KINDS_OF_IMAGES
+
+        return KINDS_OF_IMAGES
+
+    return TaskResults("image", open_image, figures)
+
+
+_KINDS: dict[str, Callable[[], TaskResults]] = {"inversion": _inversions, "image": _images}

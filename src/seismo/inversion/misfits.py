@@ -188,10 +188,10 @@ def comparison(kind: str | TraceMisfit, **options: Any) -> TraceMisfit:
     function: Callable[..., Any] = kind if callable(kind) else KINDS[kind]
     inspect.signature(function).bind(None, None, **options)
     chosen = partial(function, **options)
-    return chosen if callable(kind) else partial(_sum_of_sections, chosen)
+    return chosen if callable(kind) else partial(sum_of_sections, chosen)
 
 
-def _sum_of_sections(
+def sum_of_sections(
     compare: SectionMisfit, predicted: TraceSets, observed: TraceSets
 ) -> tuple[float, TraceSets]:
     """Return the sum of a comparison of traces (trace, sample) over all observed components."""

@@ -136,7 +136,7 @@ def axis_label(name: str, unit: str = "") -> str:
 
 def pretty_unit(unit: str) -> str:
     """Return a unit as it is printed in figures, with raised exponents: kg/m³."""
-    return re.sub(r"(?<=m|s)\^?([23])\b", lambda m: "²³"[int(m[1]) - 2], unit)
+    return re.sub(r"(?<=m|s|a)\^?([23])\b", lambda m: "²³"[int(m[1]) - 2], unit)
 
 
 def timing(start: float, centre: float | None) -> str:

@@ -1,0 +1,31 @@
+"""The plan of an image or a kernel before it runs."""
+
+from __future__ import annotations
+
+from seismo.inversion.imaging.migration import PreparedMigration
+from seismo.inversion.survey.plan import (
+    PlanLines,
+    gradient_text,
+    lines_of_waves,
+    shots_text,
+    traces_text,
+)
+
+
+def migration_lines(prepared: PreparedMigration) -> PlanLines:
+    """Return facts of a migration, a name and a text each."""
+    settings = prepared.settings
+    propagator = prepared.propagator
+    shots = len(prepared.shots)
+    lines = [
+        ("image", f"{', '.join(settings.conditions)} at "
+         f"{' x '.join(map(str, propagator.shape))} nodes"),
+        ("traces", f"{traces_text(prepared.observed)}, {settings.migrate}"),
+        ("shots", shots_text(propagator, shots)),
+        *lines_of_waves(propagator),
+        ("time", gradient_text(propagator, shots, others=1)),
+        *(("note", remark) for remark in prepared.traces.remarks),
+    ]  # fmt: skip
+    if settings.migrate == "recorded" and settings.window.after is None:
+        lines.append(("note", "no `window.after`: direct waves of the traces are migrated, too"))
+    return lines
