@@ -22,8 +22,8 @@ PACKAGE = ROOT / "src" / "seismo"
 NUMERICAL = {"backends", "equations", "features", "grid", "solver"}
 # Folders and modules of features that have no numerical methods.
 NOT_NUMERICAL = {
-    "advice", "checks", "contents", "error", "files", "height_files", "record", "report", "section",
-    "shape",
+    "advice", "checks", "contents", "ensembles", "error", "files", "height_files", "record",
+    "report", "section", "shape",
 }  # fmt: skip
 LEAST_COMMENTS = 0.10  # comments per line of code
 

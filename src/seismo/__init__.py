@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Propagator", "Results", "Scenario", "ScenarioError", "ScenarioWarning", "SeismoError",
-    "__version__", "check", "load", "misfit", "open_results", "preview", "run",
+    "__version__", "check", "load", "misfit", "open_ensemble", "open_results", "preview", "run",
 ]  # fmt: skip
 _HOMES = {
     "Propagator": "seismo.inversion.propagator",
@@ -39,6 +39,7 @@ _HOMES = {
     "check": "seismo.runs.check.plan",
     "load": "seismo.scenario",
     "misfit": "seismo.inversion.misfits",
+    "open_ensemble": "seismo.features.ensembles.results",
     "open_results": "seismo.output.results",
     "preview": "seismo.runs.preview",
     "run": "seismo.runs.run",

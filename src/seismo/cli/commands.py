@@ -103,7 +103,7 @@ def info(
     ] = False,
 ) -> None:
     """Describe a results file: scenario, versions, grid, steps, traces, peaks."""
-    from seismo.output.results import open_results
+    from seismo.output.results import open_any
     from seismo.runs.status import results_named, unfinished
 
     task = task_of(results)
@@ -121,7 +121,7 @@ def info(
                 raise ScenarioError(f"{results}: there are no results to verify before the end")
             return
         print("It is going to replace these results:")
-    with open_results(results) as opened:
+    with open_any(results) as opened:
         print(*map(printable, opened.info().split("\n")), sep="\n")
         if verify:
             print(f"  {'verified':<12}all {opened.verify():,} values match their checksums")

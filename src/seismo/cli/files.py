@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,7 +18,9 @@ from seismo.errors import ScenarioError, ScenarioWarning, printable
 from seismo.formats import names
 
 if TYPE_CHECKING:
+    from seismo.output.figures import FigureKind
     from seismo.output.results import Results
+    from seismo.output.run_results import RunResults
 
 DrawnFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="A results file, or a scenario that is to be run.")
@@ -99,10 +102,17 @@ def plot(
     if task is not None:
         _plot_task(results, task, kinds, output, option)
         return
+    from seismo.output.run_results import feature_results
+
+    settings = dict(_setting(text) for text in option or ())
+    if (other := feature_results(results)) is not None:
+        figures = other.figures()
+        with other.reader(results) as opened:
+            _draw(opened, kinds or list(figures), output, settings, not kinds, figures)
+        return
     from seismo.output.figures import KINDS, too_short
     from seismo.output.results import open_results
 
-    settings = dict(_setting(text) for text in option or ())
     with open_results(results) as opened:
         if opened.message:
             print(f"{results}: {opened.status}: {opened.message}", file=sys.stderr)
@@ -151,11 +161,12 @@ def _plot_task(
 
 
 def _draw(
-    results: Results, kinds: list[str], output: Path | None, settings: dict[str, Any],
-    skips_empty: bool = False,
+    results: RunResults, kinds: list[str], output: Path | None, settings: dict[str, Any],
+    skips_empty: bool = False, figures: Mapping[str, FigureKind] | None = None,
 ) -> None:  # fmt: skip
     """Draw kinds of figures, each with the settings that it knows; print the files."""
     from seismo.output.figures import (
+        KINDS,
         EmptyFigureError,
         UnusedOptionError,
         draw,
@@ -164,13 +175,14 @@ def _draw(
     )
 
     notes_of_figures = dict[str, None]()
-    for kind, options in shared(kinds, settings).items():
-        name = picture_name(results, kind, options)
+    known = KINDS if figures is None else figures
+    for kind, options in shared(kinds, settings, known).items():
+        name = picture_name(results, kind, options, known)
         try:
             with warnings.catch_warnings(record=True) as notes:
                 warnings.simplefilter("ignore")
                 warnings.simplefilter("always", ScenarioWarning)
-                print(draw(results, kind, _picture(output, name, len(kinds)), **options))
+                print(draw(results, kind, _picture(output, name, len(kinds)), known, **options))
             notes_of_figures.update({str(note.message): None for note in notes})
         except (EmptyFigureError, UnusedOptionError) as error:
             if not skips_empty:

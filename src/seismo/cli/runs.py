@@ -55,6 +55,10 @@ def run(
             metavar="N/OF", help="Only a share of a survey's shots: 2/4, the second of four."
         ),
     ] = None,
+    member: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Only a member of an ensemble, by itself."),
+    ] = None,
     time_limit: TimeLimit = None,
     progress: ProgressShare = 5,
     profile: ProfileOption = False,
@@ -69,8 +73,8 @@ def run(
     ranks = join()
     _run(
         partial(run_on, ranks), file, quiet, progress, time_limit, ranks.first, output=output,
-        resume=resume, shots=shots, backend=backend, device=device, gpus=gpus, threads=threads,
-        profile=profile,
+        resume=resume, shots=shots, member=member, backend=backend, device=device, gpus=gpus,
+        threads=threads, profile=profile,
     )  # fmt: skip
 
 

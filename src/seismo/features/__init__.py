@@ -43,6 +43,7 @@ ORDER = (
     "topography",
     "refinement",
     "guided_waves",
+    "ensembles",
 )
 
 

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -65,6 +66,7 @@ def package_version(name: str) -> str:
         return str(getattr(sys.modules.get(name), "__version__", "unknown"))
 
 
+@cache
 def commit(file: Path) -> str | None:
     """Return the git commit that `file` belongs to, with ``+changes`` if the tree differs.
 

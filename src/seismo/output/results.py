@@ -19,7 +19,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from seismo.output.run_results import RunResults
+from seismo.output.run_results import RunResults, feature_results
 
 
 def open_results(path: str | os.PathLike[str]) -> Results:
@@ -29,6 +29,16 @@ def open_results(path: str | os.PathLike[str]) -> Results:
         ScenarioError: the file is missing, damaged, or not a results file.
     """
     return Results(path)
+
+
+def open_any(path: Path) -> Any:
+    """Open results of a run, or of a feature (`FeatureResults`), for reading.
+
+    Raises:
+        ScenarioError: the file is missing, damaged, or not a results file.
+    """
+    other = feature_results(path)
+    return other.reader(path) if other is not None else open_results(path)
 
 
 class Results(RunResults):
@@ -113,7 +123,9 @@ class Results(RunResults):
         return report(self)
 
 
-def temporary_results(name: str, write: Callable[[Path], None]) -> Results:
+def temporary_results(
+    name: str, write: Callable[[Path], None], reader: Callable[[Path], Any] = open_results
+) -> Any:
     """Return results that a function writes to a temporary file; a failure leaves none.
 
     The file lives as long as the object that reads it.
@@ -122,7 +134,7 @@ def temporary_results(name: str, write: Callable[[Path], None]) -> Results:
     path = Path(folder) / name
     try:
         write(path)
-        results = open_results(path)
+        results = reader(path)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

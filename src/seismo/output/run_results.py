@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import h5py
 import numpy as np
 import yaml
 
 from seismo.errors import ScenarioError
+from seismo.features import giving
 from seismo.formats.reading import similar_name
 from seismo.formats.reading.arrays import open_hdf5
 from seismo.output.results_file import COMPLETE, FORMAT, FORMAT_VERSION
@@ -74,7 +76,7 @@ def results_target(path: str | os.PathLike[str]) -> Path:
 def _holds_results(path: Path) -> bool:
     try:
         with _opened_file(path) as file:
-            return text_attribute(file, "format") == FORMAT
+            return text_attribute(file, "format") in {FORMAT, *formats_of_features()}
     except (OSError, ValueError, ScenarioError):
         return False
 
@@ -101,8 +103,40 @@ def _folder(path: Path) -> str:
     )
 
 
-def opened(path: Path) -> h5py.File:
-    """Open a file for reading and check that it is ours.
+@dataclass(frozen=True)
+class FeatureResults:
+    """Results of a feature, in files of a format of their own: its hook `results`.
+
+    Attributes:
+        format: attribute of the root.
+        remedy: how they are read instead, for who takes them for results of a run.
+        reader: function(path) -> object with `info() -> str`, a context manager.
+        figures: function() -> `figures.FigureKind` of its figures, by name.
+    """
+
+    format: str
+    remedy: str
+    reader: Callable[[Path], Any]
+    figures: Callable[[], Mapping[str, Any]]
+
+
+def formats_of_features() -> dict[str, FeatureResults]:
+    """Return the results of features by the formats of their files."""
+    every = (feature["results"] for feature in giving("results"))
+    return {results.format: results for results in every}
+
+
+def feature_results(path: Path) -> FeatureResults | None:
+    """Return the feature that has written a file, None where it is none's."""
+    try:
+        with _opened_file(path) as file:
+            return formats_of_features().get(text_attribute(file, "format"))
+    except (OSError, ValueError, ScenarioError):
+        return None
+
+
+def opened(path: Path, wanted: str = FORMAT) -> h5py.File:
+    """Open a file for reading and check that it is ours, of a wanted format.
 
     Raises:
         ScenarioError: it is missing, damaged, or holds no results.
@@ -126,8 +160,9 @@ def opened(path: Path) -> h5py.File:
             reason = "another program writes to it, or ended while it did; wait, or copy it again"
         raise ScenarioError(f"{path}: cannot be opened as results: {reason}") from error
     try:
-        if text_attribute(file, "format") != FORMAT:
-            raise ScenarioError(f"{path}: {_unlike_ours(file)}")
+        if (name := text_attribute(file, "format")) != wanted:
+            other = formats_of_features().get(name)
+            raise ScenarioError(f"{path}: {other.remedy if other else _unlike_ours(file, wanted)}")
         version = text_attribute(file, "format_version")
         if version != str(FORMAT_VERSION):
             raise ScenarioError(
@@ -140,7 +175,7 @@ def opened(path: Path) -> h5py.File:
     return file
 
 
-def _unlike_ours(file: h5py.File) -> str:
+def _unlike_ours(file: h5py.File, wanted: str) -> str:
     """Explain why a file without our mark is none of ours, or which attribute is damaged.
 
     Raises:
@@ -151,16 +186,18 @@ def _unlike_ours(file: h5py.File) -> str:
     if "seismo_version" not in names:
         return "is an HDF5 file, but not one that seismo wrote"
     written = repr(text_attribute(file, "format")) if "format" in names else "missing"
-    return f"is damaged: the attribute format is {written}, not {FORMAT!r}; {AGAIN}"
+    return f"is damaged: the attribute format is {written}, not {wanted!r}; {AGAIN}"
 
 
 class RunResults:
     """One results file, open for reading; arrays are read when they are asked for."""
 
+    _format: ClassVar = FORMAT
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open the file and check that it is ours."""
         self.path = Path(path)
-        self._file = opened(self.path)
+        self._file = opened(self.path, self._format)
 
     def __enter__(self) -> Self:
         """Return itself; the file is closed on leaving."""

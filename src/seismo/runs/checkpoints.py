@@ -22,7 +22,7 @@ from typing import Any
 from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import ScenarioError, StorageError
 from seismo.formats.reading import similar_name
-from seismo.output.run_directory import checkpoint
+from seismo.output.run_directory import checkpoint, read_sealed
 from seismo.output.run_directory.checkpoint import DamagedError
 from seismo.output.run_directory.partial_files import remove_parts, run_folder
 from seismo.output.run_results import RunResults
@@ -304,17 +304,23 @@ class Checkpoints:
                 shutil.rmtree(rank_folder)
 
 
-_NEEDED = ("results", "backend", "text", "file")
-
-
-def beginning_of(discretization: Discretization, **chosen: Any) -> dict[str, Any]:
-    """Return the facts of a run's beginning, its choices included, for every checkpoint."""
-    scenario = discretization.scenario
+def origin_of(scenario: Scenario) -> dict[str, Any]:
+    """Return where a scenario comes from, and its text."""
     name = "scenario.yaml" if scenario.path is None else scenario.path.name
     return {
         "text": scenario.text,
         "file": str(scenario.base.resolve() / name),
         "as_file": _is_as_file(scenario),
+    }
+
+
+_NEEDED = ("results", "backend", "text", "file")
+
+
+def beginning_of(discretization: Discretization, **chosen: Any) -> dict[str, Any]:
+    """Return the facts of a run's beginning, its choices included, for every checkpoint."""
+    return {
+        **origin_of(discretization.scenario),
         "together": discretization.batch,
         "layers": asdict(discretization.field_damping),
         **chosen,
@@ -324,17 +330,32 @@ def beginning_of(discretization: Discretization, **chosen: Any) -> dict[str, Any
 def read_beginning(folder: Path) -> dict[str, Any]:
     """Return the header of the newest readable checkpoint of a run, complete.
 
+    Of several runs in a folder it is the file `checkpoint.BEGINNING` that tells how they began.
+
     Raises:
         ScenarioError: there is none.
         StorageError: none can be read, or it lacks an entry that is needed to go on.
     """
-    header = last_header(folder)
+    beginning = folder / checkpoint.BEGINNING
+    header = read_beginning_file(beginning) if beginning.is_file() else last_header(folder)
     if lacking := [name for name in _NEEDED if not isinstance(header.get(name), str)]:
         raise StorageError(
             f"{folder}: its checkpoint does not say its {', '.join(lacking)}; start over: "
             "seismo run ... --no-resume"
         )
     return header
+
+
+def read_beginning_file(path: Path) -> dict[str, Any]:
+    """Return how several runs in a folder began.
+
+    Raises:
+        StorageError: the file is damaged.
+    """
+    try:
+        return read_sealed(path)
+    except (OSError, ValueError) as error:
+        raise StorageError(f"{path}: is damaged: {error}; start over with --no-resume") from error
 
 
 def _is_as_file(scenario: Scenario) -> bool:

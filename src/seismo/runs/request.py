@@ -195,6 +195,7 @@ class Request:
     threads: int | None = None
     resume: bool | None = None
     shots: str | None = None
+    member: int | None = None
     time_limit: float | None = None
     signals: Signals = field(default_factory=Signals)
     profile: bool = False

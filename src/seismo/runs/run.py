@@ -22,7 +22,8 @@ from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.device_threads import spread
 from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
-from seismo.output.results import Results, open_results, temporary_results
+from seismo.features import acting
+from seismo.output.results import Results, open_any, open_results, temporary_results
 from seismo.output.results_file import COMPLETE
 from seismo.output.run_directory import plain_name
 from seismo.output.run_directory.lock import Lock
@@ -81,11 +82,12 @@ def run(
     threads: int | None = None,
     resume: bool | None = None,
     shots: str | None = None,
+    member: int | None = None,
     time_limit: float | None = None,
     signals: Signals | None = None,
     profile: bool = False,
 ) -> Results:
-    """Run a scenario and open its results.
+    """Run a scenario and open its results; of an ensemble see `seismo.open_ensemble`.
 
     Args:
         scenario: a scenario, the same as nested dicts, or the path of its YAML file.
@@ -105,6 +107,7 @@ def run(
             complete, and to refuse where they are of another run; False to start over; None to
             refuse where there is a checkpoint.
         shots: a share of the shots, such as "2/4", the second of four; all when None.
+        member: number of the only member of an ensemble to run, by itself; all when None.
         time_limit: seconds after which the run has to have stopped at a checkpoint.
         signals: requests from outside during the run.
         profile: whether a timeline of the run is written beside the results, a Chrome trace.
@@ -124,7 +127,7 @@ def run(
     """
     request = Request(
         output, warning(progress or notebook_bar() or silent), backend, device, gpus, threads,
-        resume, shots, time_limit, signals or Signals(), profile,
+        resume, shots, member, time_limit, signals or Signals(), profile,
     )  # fmt: skip
     results = run_on(SerialCommunicator(), scenario, request)
     assert results is not None  # there is no other rank
@@ -144,22 +147,34 @@ def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request)
     Raises:
         SeismoError: as `run` does, on a rank or on all.
     """
-    unplaced = UnplacedRun(load_placed(scenario), request.share)
+    checked = load_placed(scenario)
+    for run_several in acting("runs", checked):
+        return run_several(ranks, checked, request)
+    if request.member is not None:
+        raise ScenarioError(f"member {request.member}: the scenario has no ensemble; leave it out")
+    unplaced = UnplacedRun(checked, request.share)
     choices, why = select_backends(
         unplaced, request.backend, request.device, request.gpus, request.threads, ranks
     )
 
     def run_rank(rank: SerialCommunicator, choice: BackendChoice) -> Results | None:
         rank_request = request if rank.first else replace(request, report=silent)
-        where, _, reason = choice.note.partition("; ")
-        each = f" for each of {ranks.count} ranks" if ranks.has_others else ""
-        notes = filter(None, [where + each, reason, why])
-        rank_request.report(Progress("device", note="; ".join(notes)))
-        if choice.caution:
-            rank_request.report(Progress("caution", note=choice.caution))
+        report_device(rank_request.report, choice, ranks, why)
         return _run(rank, choice, unplaced, rank_request)
 
     return spread(ranks, choices, run_rank)
+
+
+def report_device(
+    report: Reporter, choice: BackendChoice, ranks: SerialCommunicator, why: str
+) -> None:
+    """Report where ranks run, and why."""
+    where, _, reason = choice.note.partition("; ")
+    each = f" for each of {ranks.count} ranks" if ranks.has_others else ""
+    notes = filter(None, [where + each, reason, why])
+    report(Progress("device", note="; ".join(notes)))
+    if choice.caution:
+        report(Progress("caution", note=choice.caution))
 
 
 def resume(folder: str | os.PathLike[str], request: Request | None = None) -> Results:
@@ -195,7 +210,7 @@ def resume_on(
     run_directory = Path(os.path.realpath(folder))
     if not run_directory.exists() and (done := _published(run_directory)) is not None:
         request.report(_complete_already(done))
-        return open_results(done) if ranks.first else None
+        return open_any(done) if ranks.first else None
     header = read_beginning(run_directory)
     results = run_directory.with_name(plain_name(header["results"], run_directory))
     if run_folder(results) != run_directory:
@@ -367,7 +382,7 @@ def _published(folder: Path) -> Path | None:
     results = folder.with_suffix("")
     if run_folder(results) != folder or not results.exists():
         return None
-    with open_results(results) as opened:
+    with open_any(results) as opened:
         return results if opened.status == COMPLETE else None
 
 

@@ -28,10 +28,10 @@ from typing import Any
 
 from seismo.errors import CHECKPOINTED, ScenarioError, SeismoError, StoppedError, UnstableError
 from seismo.formats.reading import similar_name
-from seismo.output.results import open_results
+from seismo.output.results import open_any
 from seismo.output.results_file import COMPLETE
 from seismo.output.run_directory import read_sealed, sealed
-from seismo.output.run_directory.checkpoint import checkpoint_files
+from seismo.output.run_directory.checkpoint import can_resume, checkpoint_files
 from seismo.output.run_directory.lock import is_held, lock_holder, process_name
 from seismo.output.run_directory.partial_files import UNFINISHED, run_folder
 from seismo.runs.progress import (
@@ -99,7 +99,7 @@ class Heartbeat:
         """Write how the run ended, or remove the file where nothing is left to go on from."""
         self._over.set()
         self._thread.join()
-        if kind is not None and checkpoint_files(self._folder):
+        if kind is not None and can_resume(self._folder):
             tells = isinstance(error, SeismoError) and error.tells_how_to_resume
             self._write(_state_after(error), " ".join(str(error).split()), tells)
         else:
@@ -342,7 +342,7 @@ def results_named(name: Path) -> Path:
 def _status(results: Path) -> RunStatus:
     if (status := unfinished(results)) is not None:
         return status
-    with open_results(results) as opened:
+    with open_any(results) as opened:
         state = opened.status if opened.status != UNFINISHED else "stopped"
         explanation = opened.message
         if not explanation and opened.status == COMPLETE and "bytes_per_second" in opened.summary:
@@ -369,7 +369,7 @@ def _unfinished(results: Path, folder: Path) -> RunStatus:
     step, since = _last_checkpoint(folder)
     if state not in ("running", "unknown"):
         onwards = f"go on with: seismo resume {shlex.quote(str(folder))}"
-        if step is None:
+        if not can_resume(folder):
             onwards = "it left no checkpoint; run it again"
         elif state == beat.get("state") and beat.get("tells_how_to_resume"):
             onwards = ""  # as the run itself has said

@@ -137,23 +137,28 @@ KINDS: dict[str, FigureKind] = {
 }
 
 
-def shared(names: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return for each kind the options that it knows.
+def shared(
+    names: Sequence[str], options: Mapping[str, Any], kinds: Mapping[str, FigureKind] = KINDS
+) -> dict[str, dict[str, Any]]:
+    """Return for each kind, a name in `kinds`, the options that it knows.
 
     Raises:
         ScenarioError: a kind does not exist, none of them knows an option, or it cannot be that.
     """
-    kinds: list[FigureKind] = [choose(KINDS, name, "plot") for name in names]
-    known = dict.fromkeys(option for kind in kinds for option in kind.options)
+    named: list[FigureKind] = [choose(kinds, name, "plot") for name in names]
+    known = dict.fromkeys(option for kind in named for option in kind.options)
     for name in options:
         choose(known, name, f"options of {', '.join(names)}")
     return {
         kind.name: {k: kind.checked(k, v) for k, v in options.items() if k in kind.options}
-        for kind in kinds
+        for kind in named
     }
 
 
-def picture_name(results: RunResults, kind: str, options: Mapping[str, Any]) -> str:
+def picture_name(
+    results: RunResults, kind: str, options: Mapping[str, Any],
+    kinds: Mapping[str, FigureKind] = KINDS,
+) -> str:  # fmt: skip
     """Return ``<results>-<kind>``, the selecting options, and the suffix: a file's usual name.
 
     Raises:
@@ -166,22 +171,25 @@ def picture_name(results: RunResults, kind: str, options: Mapping[str, Any]) -> 
         v if isinstance(v, str | float | int) else "-".join(map(str, v)) for v in selection.values()
     ]
     words = "".join("-" + re.sub(r"[^\w.]+", "-", str(text)).strip("-") for text in texts)
-    return f"{results.path.stem}-{kind}{words[:_LONGEST]}{KINDS[kind].suffix}"
+    return f"{results.path.stem}-{kind}{words[:_LONGEST]}{kinds[kind].suffix}"
 
 
-def figure_of(results: RunResults, kind: str, **options: Any) -> Figure:
+def figure_of(
+    results: RunResults, kind: str, kinds: Mapping[str, FigureKind] = KINDS, **options: Any
+) -> Figure:
     """Return a kind of figure, for notebooks and for changes by its caller.
 
     Args:
         results: the results file.
-        kind: a name in KINDS, except the movie, which writes itself.
+        kind: a name in `kinds`, except the movie, which writes itself.
+        kinds: of figures that the results have.
         options: keyword arguments of the kind's function.
 
     Raises:
         ScenarioError: the kind or an option does not exist, or the file lacks the data.
     """
-    still = {name: each for name, each in KINDS.items() if not each.writes_itself}
-    if kind in KINDS and kind not in still:
+    still = {name: each for name, each in kinds.items() if not each.writes_itself}
+    if kind in kinds and kind not in still:
         raise ScenarioError(f"plot {kind}: is a file; write it with `seismo plot`")
     figure_kind, options = _chosen(still, kind, options)
     return figure_kind.function(results, **options)
@@ -191,15 +199,17 @@ def draw(
     results: RunResults,
     kind: str,
     output_path: str | os.PathLike[str] | None = None,
+    kinds: Mapping[str, FigureKind] = KINDS,
     **options: Any,
 ) -> Path:
     """Draw a kind of figure into a file and return its path.
 
     Args:
         results: the results file.
-        kind: a name in KINDS.
+        kind: a name in `kinds`.
         output_path: the picture; its suffix chooses the format (default: ``<results>-<kind>`` and
             the selecting options, such as ``-shot_003``, beside the results).
+        kinds: of figures that the results have.
         options: keyword arguments of the kind's function.
 
     Raises:
@@ -207,8 +217,8 @@ def draw(
             data.
         StorageError: the picture cannot be written.
     """
-    figure_kind, options = _chosen(KINDS, kind, options)
-    default = results.path.with_name(picture_name(results, kind, options))
+    figure_kind, options = _chosen(kinds, kind, options)
+    default = results.path.with_name(picture_name(results, kind, options, kinds))
     path = final_path(output_path or default)
     _check_suffix(path, figure_kind)
     # The suffix stays last, since it decides the format.

@@ -25,6 +25,7 @@ from seismo.grid.decomposition import CheckpointArray, GlobalBlock
 from seismo.output.run_directory import HiddenFile, refusal, sealed, unsealed
 
 FORMAT = "seismo checkpoint"
+BEGINNING = "beginning.json"  # in the folder of several runs: the facts of their beginning
 VERSION = 4
 KEPT = 2
 BLOCK = 64 << 20  # bytes fetched, summed and written at once
@@ -83,6 +84,11 @@ def checkpoint_files(folder: Path) -> list[Path]:
     """List the checkpoint files in a folder, newest first."""
     paths = sorted(folder.glob("checkpoint-*.zip"), reverse=True)
     return [path for path in paths if path.is_symlink() or not path.is_dir()]
+
+
+def can_resume(folder: Path) -> bool:
+    """Whether a run directory has something to go on from: a checkpoint, or finished runs."""
+    return bool(checkpoint_files(folder)) or (folder / BEGINNING).is_file()
 
 
 def header_of(path: Path) -> dict[str, Any]:

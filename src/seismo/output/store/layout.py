@@ -308,7 +308,7 @@ class FileLayout:
         # Made in memory once for all files, until another function is added: HDF5 takes long.
         if self._functions_in_image != len(self.functions):
             memory = {"driver": "core", "backing_store": False, "libver": BOUNDS}
-            with h5py.File("layout", "w", **memory) as file:
+            with h5py.File(f"layout-{id(self)}", "w", **memory) as file:
                 for function in self.functions:
                     function(file)
                 file.flush()

@@ -112,22 +112,7 @@ class Run:
 
     def write(self) -> None:
         """Run everything and publish the results file."""
-        # Runs in memory, and refused runs, go without an assessment.
-        from seismo.runs.prediction.assess import assess
-
-        scenario = self.discretization.scenario
-        assessment = assess(self.discretization)
-        for warning in assessment.warnings if self.start.done is None else ():
-            self.report(Progress("caution", note=warning))
-        writer = ResultsWriter(
-            self.path,
-            scenario_text=scenario.text,
-            resolved=scenario.to_yaml(),
-            attributes=file_contents.attributes_of(self.discretization)
-            | assessment.attributes
-            | {"identity": self.identity},
-            done=self.start.done,
-        )
+        writer = self.new_file()
         memory = self.memory
         written = self.checkpoints is not None
         refuse_what_does_not_fit(
@@ -139,7 +124,7 @@ class Run:
             self.ranks,
         )
         with writer:
-            self._lay_out(writer)
+            self.lay_out(writer)
             self.report(Progress("build"))
             with self.compiling.watched():
                 simulation, snapshots = self._built(writer)
@@ -176,7 +161,26 @@ class Run:
         if failure is not None:
             raise failure
 
-    def _lay_out(self, writer: ResultsWriter) -> None:
+    def new_file(self) -> ResultsWriter:
+        """Assess the run, and return its results file, not begun yet."""
+        # Runs in memory, and refused runs, go without an assessment.
+        from seismo.runs.prediction.assess import assess
+
+        scenario = self.discretization.scenario
+        assessment = assess(self.discretization)
+        for warning in assessment.warnings if self.start.done is None else ():
+            self.report(Progress("caution", note=warning))
+        return ResultsWriter(
+            self.path,
+            scenario_text=scenario.text,
+            resolved=scenario.to_yaml(),
+            attributes=file_contents.attributes_of(self.discretization)
+            | assessment.attributes
+            | {"identity": self.identity},
+            done=self.start.done,
+        )
+
+    def lay_out(self, writer: ResultsWriter) -> None:
         """Write the facts known before the first step, and create the datasets that steps fill."""
         self.report(Progress("model"))
         if self.discretization.scenario.output.model:

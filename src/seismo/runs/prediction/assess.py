@@ -341,6 +341,14 @@ def assess(discretization: Discretization) -> Assessment:
     return Assessment(f_max, layers, expected, cautions(discretization, layers, expected))
 
 
+def expected_of(discretization: Discretization) -> Expected:
+    """Return the error to expect of a run, without warnings."""
+    for assessed in acting("assess", discretization.scenario):
+        if assessment := assessed(discretization):
+            return assessment.expected
+    return expected_error(of_survey(discretization))
+
+
 def of_survey(discretization: Discretization) -> Discretization:
     """Return a run with all shots of its survey: each job of an array expects the same error."""
     if len(discretization.shots) == len(discretization.survey_shots):
