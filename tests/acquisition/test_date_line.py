@@ -1,5 +1,6 @@
 """Longitudes of any turn: the same place whether it is written -179, 181 or 541 degrees."""
 
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -87,8 +88,20 @@ def ticks(meridian, convention):
     }[convention]
 
 
-@pytest.mark.parametrize("meridian", [0.0, 180.0])
-@pytest.mark.parametrize("convention", ["east", "west", "turned", "jump", "positive", "falling"])
+CONVENTIONS = ("east", "west", "turned", "jump", "positive", "falling")
+
+
+@pytest.mark.parametrize(
+    ("meridian", "convention"),
+    [
+        *((180.0, convention) for convention in CONVENTIONS),
+        *((0.0, convention) for convention in ("jump", "positive")),
+        *(
+            pytest.param(0.0, convention, marks=pytest.mark.slow)
+            for convention in ("east", "west", "turned", "falling")
+        ),
+    ],
+)
 def test_models_that_cross_a_meridian(tmp_path: Path, meridian, convention):
     longitudes = ticks(meridian, convention)
     write_netcdf(tmp_path / "m.nc", longitudes, speeds(longitudes, meridian))
@@ -96,9 +109,14 @@ def test_models_that_cross_a_meridian(tmp_path: Path, meridian, convention):
         is_met(tmp_path, reference, meridian)
 
 
-@pytest.mark.parametrize("first", [0.0, -180.0, -90.0, 0.5])
-@pytest.mark.parametrize("is_closed", [False, True])
-@pytest.mark.parametrize("meridian", [0.0, 180.0])
+@pytest.mark.parametrize(
+    ("first", "is_closed", "meridian"),
+    [
+        # Every day closed models across the first meridian, open ones across the date line.
+        pytest.param(*case, marks=[] if case[1] == (case[2] == 0.0) else [pytest.mark.slow])
+        for case in product((0.0, -180.0, -90.0, 0.5), (False, True), (0.0, 180.0))
+    ],
+)
 def test_models_around_the_earth(tmp_path: Path, first, is_closed, meridian):
     longitudes = np.arange(first, first + 360.0 + 0.5 * is_closed, 1.0)
     write_netcdf(tmp_path / "m.nc", longitudes, speeds(longitudes, meridian))

@@ -196,8 +196,15 @@ def test_nothing_grows_beside_rock_20000_times_as_stiff(top: str, q: bool, tmp_p
     assert (0.0 if q else 0.4) < np.mean(levels[-20:]) / np.mean(levels[1:21]) < 2.0
 
 
-@pytest.mark.parametrize("sides", ["periodic", "absorbing"])
-@pytest.mark.parametrize("top", ["rigid", "free_surface"])
+@pytest.mark.parametrize(
+    ("sides", "top"),
+    [
+        ("periodic", "rigid"),
+        ("absorbing", "free_surface"),
+        pytest.param("periodic", "free_surface", marks=pytest.mark.slow),
+        pytest.param("absorbing", "rigid", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize(
     ("dimensions", "parts"), [(2, (3, 1)), pytest.param(3, (2, 2), marks=pytest.mark.slow)]
 )

@@ -138,7 +138,12 @@ def test_the_softest_ground_of_all_sources_counts():
     assert scales[0] == scales[1] < scales[2] / 10.0
 
 
-@pytest.mark.parametrize("kind", ["force", "moment_tensor", "explosion", "volume_rate"])
+@pytest.mark.parametrize(
+    "kind",
+    solver.slow_but(
+        {"force", "moment_tensor"}, ["force", "moment_tensor", "explosion", "volume_rate"]
+    ),
+)
 def test_the_largest_ones_are_far_from_both_ends(kind):
     """16 bits reach from 6e-5 to 65504."""
     document = plan(steps=60, name="viscoelastic")

@@ -108,7 +108,7 @@ def outside(document: dict, every: int = 20) -> float:
     ("document", "bar"),
     [
         (scenario("P", 50.0), 3e-6),
-        (scenario("SV", 0.0, duration=4.0), 3e-6),
+        pytest.param(scenario("SV", 0.0, duration=4.0), 3e-6, marks=pytest.mark.slow),
         (scenario("SV", 36.0, duration=4.0), 3e-5),  # P grazes in the half-space
         (scenario("SH", 85.0, duration=3.0), 3e-6),
         (scenario(layers=LOSSY, attenuation={"reference_frequency": 4.0}), 3e-6),
@@ -246,7 +246,7 @@ def test_contacts_err_as_expected(wave, incidence, ratio):
     ("wave", "incidence", "layers", "h", "bar"),
     [
         ("P", 40.0, HALF_SPACE, 20.0, 2e-3),
-        ("SV", 25.0, HALF_SPACE, 20.0, 3e-3),
+        pytest.param("SV", 25.0, HALF_SPACE, 20.0, 3e-3, marks=pytest.mark.slow),
         ("SH", 50.0, HALF_SPACE, 20.0, 3e-3),
         pytest.param("SV", 25.0, LAYERS, 7.5, 6e-3, marks=pytest.mark.slow),
     ],

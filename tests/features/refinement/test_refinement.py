@@ -137,7 +137,7 @@ def fill_with_noise(simulation) -> None:
 @pytest.mark.parametrize(
     ("name", "dimensions", "order", "steps"),
     [
-        ("elastic", 2, 4, 10_000), ("elastic", 2, 8, 10_000), ("elastic_sh", 2, 8, 10_000),
+        ("elastic", 2, 4, 2000), ("elastic", 2, 8, 2000), ("elastic_sh", 2, 8, 2000),
         ("elastic", 3, 4, 200), ("elastic_vti", 2, 8, 2000),
     ],
 )  # fmt: skip

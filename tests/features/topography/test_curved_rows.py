@@ -46,6 +46,10 @@ CURVED = solver.slow_cases_but(
     ),
     [one for one in solver.EVERY_EQUATION if physics_for(*one.values, None, True).gradients],
 )  # fmt: skip
+# A plane, losses and space every day.
+FEW_CURVED = solver.slow_cases_but(
+    ("elastic-2d", "viscoelastic-2d", "acoustic_variable_density-3d"), CURVED
+)
 
 
 def hill(across: dict[str, float], height: float, width: float) -> dict:
@@ -190,7 +194,7 @@ def test_energy_is_constant_where_rows_grow(name, dimensions, order, steps, tmp_
     assert found < 1e-12
 
 
-@pytest.mark.parametrize(("name", "dimensions"), CURVED)
+@pytest.mark.parametrize(("name", "dimensions"), FEW_CURVED)
 def test_cuts_change_no_bit(name: str, dimensions: int) -> None:
     time = {"duration": 0.2 if dimensions == 2 else 0.06, "dispersion_removal": False}
     document = on_hill(name, dimensions, 4, precision="float32", time=time)
@@ -272,12 +276,7 @@ def test_shots_together_are_those_alone(dimensions: int, order: int, backend) ->
     assert renewed[0] == pytest.approx(2 * renewed[1], rel=0.02)
 
 
-@pytest.mark.parametrize(
-    ("name", "dimensions"),
-    solver.slow_cases_but(
-        ("elastic-2d", "viscoelastic-2d", "acoustic_variable_density-3d"), CURVED
-    ),
-)
+@pytest.mark.parametrize(("name", "dimensions"), FEW_CURVED)
 def test_kernels_do_what_the_formulas_say(name: str, dimensions: int) -> None:
     time = {"duration": 0.1 if dimensions == 2 else 0.04, "dispersion_removal": False}
     document = on_hill(name, dimensions, 4, time=time)
