@@ -167,8 +167,8 @@ def on_grid(
             field = fields[:, 0 if down else 1]
             waves.append((np.concatenate(far), _waves(field, exponents, down, at)))
     system = _equations(rows, free and not stack.rigid, s, k, np.flatnonzero(equations | ~beyond))
-    unknown = [system[:, :, ~beyond], *(system[:, :, far] @ waves for far, waves in leaving)]
-    known = np.concatenate([system[:, :, far] @ waves for far, waves in entering], axis=-1)
+    unknown = [system.of(~beyond), *(system.of_waves(far, waves) for far, waves in leaving)]
+    known = np.concatenate([system.of_waves(far, waves) for far, waves in entering], axis=-1)
     amplitudes = solved(np.concatenate(unknown, axis=-1), -known)
     sizes = np.concatenate([np.abs(waves).max(axis=1) for _, waves in entering], axis=-1)
     lost = (sizes > _LARGEST) | ~is_carried[:, None]
@@ -223,10 +223,54 @@ def _exponents(first: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, np.nda
     return np.where(is_known, q, slope), is_known
 
 
+@dataclass(frozen=True)
+class _Equations:
+    """Equations of U and W in rows, node rows first: still + k along, less squares on the diagonal.
+
+    Attributes:
+        numbers: (n) row that each equation is of.
+        still: (n, rows) what does not depend on the wave.
+        along: (n, rows) what grows with k.
+        k: (wave) 1/m.
+        squares: (wave, n) what the row itself has.
+    """
+
+    numbers: np.ndarray
+    still: np.ndarray
+    along: np.ndarray
+    k: np.ndarray
+    squares: np.ndarray
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the factors (wave, n, row) of the fields in chosen rows."""
+        equations, columns = self._diagonal(rows)
+        factors = np.zeros((len(self.k), len(self.numbers), np.count_nonzero(rows)), complex)
+        factors.real = self.still[:, rows] + self.k[:, None, None] * self.along[:, rows]
+        factors[:, equations, columns] -= self.squares[:, equations]
+        return factors
+
+    def of_waves(self, rows: np.ndarray, waves: np.ndarray) -> np.ndarray:
+        """Return the factors (wave, n, kind) of waves (wave, row, kind) in chosen rows."""
+        still = self.still[:, rows]
+        along = self.along[:, rows]
+        reaching = np.flatnonzero((still != 0.0).any(axis=1) | (along != 0.0).any(axis=1))
+        equations, columns = self._diagonal(rows)
+        factors = np.zeros((len(self.k), len(self.numbers), waves.shape[2]), complex)
+        factors[:, reaching] = still[reaching] @ waves
+        factors[:, reaching] += self.k[:, None, None] * (along[reaching] @ waves)
+        factors[:, equations] -= self.squares[:, equations, None] * waves[:, columns]
+        return factors
+
+    def _diagonal(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the equations of chosen rows, and the numbers of these among them."""
+        equations = np.flatnonzero(rows[self.numbers])
+        return equations, (np.cumsum(rows) - 1)[self.numbers[equations]]
+
+
 def _equations(
     rows: DiscreteStack, free: bool, s: np.ndarray, k: np.ndarray, kept: np.ndarray
-) -> np.ndarray:
-    """Return the kept (n) equations of U and W (wave, n, rows), node rows first."""
+) -> _Equations:
+    """Return the equations of kept (n) rows."""
     up = rows.up / rows.spacing
     down = rows.down / rows.spacing
     c11 = rows.c11.copy()
@@ -241,8 +285,6 @@ def _equations(
     wu = -up * c13[:, 0] - c44 * up
     still = np.block([[down @ (c44 * up), 0.0 * uw], [0.0 * wu, up @ (c33 * down)]])
     along = np.block([[0.0 * (down @ up), uw], [wu, 0.0 * (up @ down)]])
-    system = (still[kept] + k[:, None, None] * along[kept]).astype(complex)
     squares = k[:, None] ** 2 * np.append(c11, rows.c44)[kept]
     squares = squares + s[:, None] ** 2 * np.append(rows.rho_x, rows.rho_z)[kept]
-    system[:, np.arange(len(kept)), kept] -= squares
-    return system
+    return _Equations(kept, still[kept], along[kept], k, squares)
