@@ -31,15 +31,14 @@ def test_derivatives_of_averages(equation: str, dimensions: int, make, monkeypat
     medium = averages.on_grid(start)
     assert set(medium) == {*run.physics.medium, *averages.components.values()}
     weights = {
-        name: random.standard_normal(in_extent(array.value, run.grid).shape) / array.value.mean()
+        name: random.standard_normal(in_extent(array, run.grid).shape) / array.mean()
         for name, array in medium.items()
     }
 
     def total(values) -> float:
         of_values = averages.on_grid(values)
         return sum(
-            float(np.sum(w * in_extent(of_values[name].value, run.grid)))
-            for name, w in weights.items()
+            float(np.sum(w * in_extent(of_values[name], run.grid))) for name, w in weights.items()
         )
 
     by_averages = {}

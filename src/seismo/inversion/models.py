@@ -15,6 +15,7 @@ from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import ModelError
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES, Grid
+from seismo.inversion.adjoint.extent import ArrayMemory
 from seismo.model.earth import LEAST_RATIO
 from seismo.model.effective.averaging import of_rock
 from seismo.model.node_values import extent_of, nodes_along, with_values
@@ -76,7 +77,8 @@ def load_model(simulation: Simulation, model: ParameterArrays) -> None:
         for solver in simulation.solvers:
             solver.load_medium(other)
         return
-    coefficients = coefficients_at_nodes(discretization, model)
+    memory = ArrayMemory.of(simulation.backend, discretization.points, len(simulation.solvers))
+    coefficients = coefficients_at_nodes(discretization, memory.put(model))
     for solver in simulation.solvers:
         indices = node_indices(discretization, solver.subdomain)
         solver.set_coefficients(coefficients, partial(continued, indices=indices))
@@ -85,11 +87,17 @@ def load_model(simulation: Simulation, model: ParameterArrays) -> None:
 def coefficients_at_nodes(
     discretization: Discretization, model: ParameterArrays
 ) -> ParameterArrays:
-    """Return the coefficients (z, y, x) of a model at the nodes of the extent, point by point."""
+    """Return the coefficients (z, y, x) of a model at the nodes of the extent, point by point.
+
+    Arrays stand where those of the model do.
+    """
     physics = discretization.physics
     rock = of_rock({name: as_volume(array) for name, array in model.items()}, physics.medium)
     # Densities of components are kept in no plane: all planes are even.
-    rock |= {name: np.zeros((1, 1, 1)) for name in physics.sparse if name.startswith("rho_")}
+    like = next(iter(rock.values()))
+    rock |= {
+        name: np.zeros_like(like[:1, :1, :1]) for name in physics.sparse if name.startswith("rho_")
+    }
     coefficients: ParameterArrays = physics.coefficients(rock, discretization.clock.dt)
     return coefficients
 

@@ -38,6 +38,7 @@ from seismo.backends.gpu.launch_order import (
 )
 from seismo.backends.gpu.launches import (
     Graphs,
+    LaidArguments,
     Messages,
     copy_from_host,
     copy_rows,
@@ -204,11 +205,13 @@ class Card(Tools):
             for member in (kernel, *beside)
         )
         self._wanted.add(request, *others)
+        name = request.name
+        laid = LaidArguments(words((*arguments, 0, 0), True, cupy.ndarray))
 
-        def run(first: int, count: int) -> None:
+        def run(first: int, count: int, keep_alive: Any = arguments) -> None:
+            laid.end_with(first, count)
             with self.device:
-                laid = words((*arguments, first, count), True, cupy.ndarray)
-                launch(self._function(request.name), self.main, sizes, laid)
+                launch(self._function(name), self.main, sizes, laid)
 
         return run
 

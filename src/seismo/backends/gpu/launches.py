@@ -66,10 +66,12 @@ def measured_bandwidth(card: LaunchingCard) -> float:
 
 
 def to_card(host_array: np.ndarray) -> Any:
-    """Copy an array to the card in use by the driver's own buffers.
+    """Copy an array to the card in use by the driver's own buffers; those of a card stay there.
 
     Pinned ones, which `cupy.asarray` makes for each array, take a millisecond each.
     """
+    if isinstance(host_array, cupy.ndarray):
+        return host_array
     array = cupy.empty(host_array.shape, host_array.dtype)
     array.set(np.ascontiguousarray(host_array))
     return array
@@ -179,11 +181,29 @@ class Messages:
         self._nccl.groupEnd()
 
 
+class LaidArguments:
+    """The arguments of a kernel, laid out once; the driver copies them at each launch.
+
+    Attributes:
+        pointers: addresses of the arguments.
+    """
+
+    def __init__(self, arguments: Sequence[Any]) -> None:
+        """Lay NumPy scalars out."""
+        self._scalars = [np.array([value]) for value in arguments]
+        self.pointers = np.array([scalar.ctypes.data for scalar in self._scalars], np.uint64)
+
+    def end_with(self, *numbers: int) -> None:
+        """Set the last arguments."""
+        for scalar, number in zip(self._scalars[-len(numbers) :], numbers, strict=True):
+            scalar[0] = number
+
+
 PORTABLE = 8  # blocks of a cluster that every card of compute capability 9.0 and later runs
 
 
 def launch_clusters(
-    function: Any, stream: Any, sizes: ClusterSizes, arguments: Sequence[Any]
+    function: Any, stream: Any, sizes: ClusterSizes, arguments: LaidArguments
 ) -> None:
     """Launch a kernel of clusters.
 
@@ -191,7 +211,7 @@ def launch_clusters(
         function: the kernel, as CuPy loaded it.
         stream: CuPy's stream.
         sizes: of the launch.
-        arguments: NumPy scalars.
+        arguments: of the kernel.
 
     Raises:
         ClusterError: the driver refuses; nothing was launched.
@@ -209,14 +229,14 @@ def launch_clusters(
     _launch(function, stream, TileSizes(clusters * blocks, threads, shared), dimension, arguments)
 
 
-def launch_together(function: Any, stream: Any, sizes: TileSizes, arguments: Sequence[Any]) -> None:
+def launch_together(function: Any, stream: Any, sizes: TileSizes, arguments: LaidArguments) -> None:
     """Launch a kernel whose blocks all run at the same time.
 
     Args:
         function: the kernel, as CuPy loaded it.
         stream: CuPy's stream.
         sizes: of the launch.
-        arguments: NumPy scalars.
+        arguments: of the kernel.
 
     Raises:
         ClusterError: the card has no room for all; nothing was launched.
@@ -228,8 +248,7 @@ def launch_together(function: Any, stream: Any, sizes: TileSizes, arguments: Seq
 
 
 def _launch(
-    function: Any, stream: Any, sizes: TileSizes, attribute: Any,
-    arguments: Sequence[Any],
+    function: Any, stream: Any, sizes: TileSizes, attribute: Any, arguments: LaidArguments,
 ) -> None:  # fmt: skip
     blocks, threads, shared = sizes
     handle = driver.CUfunction(function.ptr)
@@ -244,10 +263,7 @@ def _launch(
     configuration.hStream = driver.CUstream(stream.ptr)
     configuration.attrs = [attribute]
     configuration.numAttrs = 1
-    # The driver copies the arguments from where these pointers point.
-    scalars = [np.array([value]) for value in arguments]
-    pointers = np.array([scalar.ctypes.data for scalar in scalars], np.uint64)
-    _done(driver.cuLaunchKernelEx(configuration, handle, pointers.ctypes.data, 0))
+    _done(driver.cuLaunchKernelEx(configuration, handle, arguments.pointers.ctypes.data, 0))
 
 
 def _done(result: tuple[Any, ...]) -> None:

@@ -234,11 +234,14 @@ def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
     return with_loss(tables(axes, None), lossy_pressures, options)
 
 
-def _stored(first_state, second_state, mean) -> np.ndarray:
+def _stored(mean) -> dict:
     k, root, rest = (mean(name) for name in ("k", "root", "rest"))
     # r^2 / k + (p - root r)^2 / rest, conserved as p^2 / k is in `acoustic`.
-    first, second = (state["p"] - root * state["r"] for state in (first_state, second_state))
-    return first_state["r"] * second_state["r"] / k + first * second / rest
+    mixed = -root / rest
+    return {
+        ("p", "p"): 1.0 / rest, ("p", "r"): mixed, ("r", "p"): mixed,
+        ("r", "r"): 1.0 / k - root * mixed,
+    }  # fmt: skip
 
 
 def energy(axes: str) -> tuple[StoredEnergy, ...]:

@@ -96,22 +96,41 @@ def stored(
         compliance: function(pair of axes) -> coefficient of that shear stress, over dt.
     """
 
-    def normal(first, second, mean: Mean) -> np.ndarray:
-        # s_aa (C^-1)_ab s_bb, the matrix behind the axes of the grid.
-        matrix = np.moveaxis(np.array(stiffness(mean)), (0, 1), (-2, -1))
-        row, column = (
-            np.stack([state[f"s{a}{a}"] for a in axes], -1)[..., None] for state in (first, second)
-        )
-        return np.sum(row * np.linalg.solve(matrix, column), axis=(-2, -1))
+    def normal(mean: Mean) -> dict:
+        # s_aa (C^-1)_ab s_bb
+        rows = _inverse(stiffness(mean))
+        return {
+            (f"s{a}{a}", f"s{b}{b}"): entry
+            for a, row in zip(axes, rows, strict=True)
+            for b, entry in zip(axes, row, strict=True)
+        }
 
-    def shear(pair: str, first, second, mean: Mean) -> np.ndarray:
+    def shear(pair: str, mean: Mean) -> dict:
         # s_ab^2 / c_I
-        return first[f"s{pair}"] * second[f"s{pair}"] * mean(compliance(pair))
+        return {(f"s{pair}", f"s{pair}"): mean(compliance(pair))}
 
     return (
         StoredEnergy("", normal),
         *(StoredEnergy(pair, partial(shear, pair)) for pair in pairs(axes)),
     )
+
+
+def _inverse(matrix: list[list]) -> list[list]:
+    """Return the inverse of a symmetric matrix of arrays, two or three rows."""
+    if len(matrix) == 2:
+        (a, b), (_, c) = matrix
+        cofactors = [[c, -b], [-b, a]]
+    else:
+        cofactors = [
+            [
+                matrix[i - 2][j - 2] * matrix[i - 1][j - 1]
+                - matrix[i - 2][j - 1] * matrix[i - 1][j - 2]
+                for j in range(3)
+            ]
+            for i in range(3)
+        ]
+    determinant = sum(a * b for a, b in zip(matrix[0], cofactors[0], strict=True))
+    return [[entry / determinant for entry in row] for row in cofactors]
 
 
 def energy(axes: str) -> tuple[StoredEnergy, ...]:

@@ -214,8 +214,8 @@ def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
 def energy(axes: str) -> tuple[StoredEnergy, ...]:
     """Return the energy of the stresses, s^2 / mu."""
     return (
-        StoredEnergy("x", lambda first, second, mean: first["sxy"] * second["sxy"] * mean("q_xy")),
-        StoredEnergy("z", lambda first, second, mean: first["syz"] * second["syz"] * mean("q")),
+        StoredEnergy("x", lambda mean: {("sxy", "sxy"): mean("q_xy")}),
+        StoredEnergy("z", lambda mean: {("syz", "syz"): mean("q")}),
     )
 
 

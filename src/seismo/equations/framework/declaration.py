@@ -60,12 +60,21 @@ class StoredEnergy:
 
     Attributes:
         half: the axes along which the points lie half a cell further.
-        form: function(fields, other fields, mean) -> the form at the points, of two states by
-            name of the field; mean(name) is a coefficient averaged from the nodes to the points.
+        entries: function(mean) -> the factors of the products of fields at the points, by both
+            names; mean(name) is a coefficient averaged from the nodes to the points.
     """
 
     half: str
-    form: Callable
+    entries: Callable[[Callable[[str], Any]], dict[tuple[str, str], Any]]
+
+    def form(
+        self, first: Mapping[str, Any], second: Mapping[str, Any], mean: Callable[[str], Any]
+    ) -> Any:
+        """Return the form at the points, of two states by name of the field."""
+        return sum(
+            first[one] * factor * second[other]
+            for (one, other), factor in self.entries(mean).items()
+        )
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ class CellAverages:
             self._uneven |= discretization.uneven[physics.sparse[name]]
         self.components = {name[-1]: name for name in names} if self._uneven.any() else {}
 
-    def on_grid(self, model: Mapping[str, np.ndarray]) -> dict[str, TapedArray]:
+    def on_grid(self, model: Mapping[str, np.ndarray]) -> MediumAverages:
         """Return the averages (z, y, x) at the nodes of the grid; layers continue the edge.
 
         Args:
@@ -143,13 +143,13 @@ class CellAverages:
         """
         grid = self._discretization.grid
         averages: MediumAverages = {}
-        if self._of_nodes:
+        if self.of_nodes:
             averages = of_rock(model, self._discretization.physics.medium)
         else:
             earth = self._earth(model)
             for points, names in self._points():
                 averages |= cell_average(earth, points, names, dtype=np.float64)
-        return {name: TapedArray(on_grid(array, grid)) for name, array in averages.items()}
+        return {name: on_grid(array, grid) for name, array in averages.items()}
 
     def medium(self, averages: Mapping[str, TapedArray]) -> dict[str, TapedArray]:
         """Return the medium of `Physics.coefficients` from the averages.
@@ -157,9 +157,9 @@ class CellAverages:
         In planes that keep no density for each component it is the mean of two nodes.
         """
         medium: dict[str, Any] = dict(averages)
-        planes = self._uneven[:, None, None]
         for axis, name in self.components.items():
             rho = averages["rho"]
+            planes = np.asarray(self._uneven[:, None, None], like=rho.value)
             component: Any = averages[name]
             medium[name] = np.where(planes, component, 0.5 * (rho + rho.next(axis)))
         return medium
@@ -171,11 +171,12 @@ class CellAverages:
 
         Args:
             model: as of `on_grid`.
-            by_averages: derivatives (z, y, x) on the nodes of the grid.
+            by_averages: derivatives (z, y, x) on the nodes of the grid. Where averages are of
+                nodes both may stand on a card.
         """
         grid = self._discretization.grid
         derivatives = {name: in_extent(array, grid) for name, array in by_averages.items()}
-        total = {name: np.zeros(array.shape) for name, array in model.items()}
+        total = {name: np.zeros_like(array) for name, array in model.items()}
         for rows, taped, averages in self._taped_by_rows(model):
             by = propagate((average, derivatives[name][rows]) for name, average in averages.items())
             for name, array in taped.items():
@@ -202,12 +203,12 @@ class CellAverages:
 
     def _taped_by_rows(
         self, model: Mapping[str, np.ndarray]
-    ) -> Iterator[tuple[np.ndarray, dict[str, TapedArray], dict[str, TapedArray]]]:
+    ) -> Iterator[tuple[Any, dict[str, TapedArray], dict[str, TapedArray]]]:
         """Yield rows of z, the taped values of the model, and the averages made of them."""
         taped = {name: TapedArray(array) for name, array in model.items()}
-        if self._of_nodes:
+        if self.of_nodes:
             rock: Any = of_rock(taped, self._discretization.physics.medium)  # type: ignore[arg-type]
-            yield np.arange(len(next(iter(model.values())))), taped, rock
+            yield slice(None), taped, rock
             return
         earth: Any = TapedEarth(self._earth(model), taped)
         for points, names in self._points():
@@ -216,7 +217,7 @@ class CellAverages:
                 yield rows, taped, averages
 
     @property
-    def _of_nodes(self) -> bool:
+    def of_nodes(self) -> bool:
         """Whether the values at nodes are those of their cells."""
         return self._discretization.scenario.averaging == "point"
 

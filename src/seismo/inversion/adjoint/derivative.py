@@ -10,6 +10,7 @@ surface the stage that takes the stress across it away is traced behind that of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -159,20 +160,19 @@ class CoefficientDerivative:
             image: the sums of each image, by name.
         """
         for field, coefficient in self.coefficients_of_changes(taped):
-            share = self._norm.share(field)
             c = coefficient.value
+            share = np.asarray(self._norm.share(field), like=c)
             yield coefficient, share * image(f"image_{field}") / (np.abs(c) * c)
         mean = mean_of({name: value_of(array) for name, array in taped.items()})
-        done: dict[tuple[str, ...], np.ndarray] = {}
+        done: dict[tuple[str, ...], dict[tuple[str, str], Any]] = {}
         for field, operation, coefficient, at_surface in self.coefficients_of_products(taped):
             group = self._norm.group(field)
             if group not in done:
-                done[group] = self._norm.matrix(field, mean)
-            row = done[group][group.index(field)]
-            total = self._norm.sign * self._norm.share(field) * sum(
-                factor * image(image_name((other, operation)))
-                for factor, other in zip(row, group, strict=True)
-            )  # fmt: skip
+                done[group] = self._norm.entries(field, mean)
+            share = np.asarray(self._norm.sign * self._norm.share(field), like=coefficient.value)
+            total = share * sum(
+                done[group][field, other] * image(image_name((other, operation))) for other in group
+            )
             if at_surface is coefficient:
                 yield coefficient, total
                 continue

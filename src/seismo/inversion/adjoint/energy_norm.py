@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.inversion.adjoint.tape import shifted
+from seismo.inversion.adjoint.tape import at_points, shifted
 from seismo.solver.discretization import Discretization
 
 # function(name, half, of_component=False) -> its mean where a field stands, or the value that the
@@ -43,7 +43,7 @@ def mean_at(coefficients: Mapping[str, Any], x, y, z) -> Coefficient:
 
     def mean(name: str, half: str, of_component: bool = False) -> Any:
         if of_component and f"{name}_{half}" in coefficients:
-            return coefficients[f"{name}_{half}"][z, y, x]
+            return at_points(coefficients[f"{name}_{half}"], (z, y, x))
         array = coefficients[name]
         nodes = [np.array([z, y, x])]
         for axis in half:
@@ -51,7 +51,7 @@ def mean_at(coefficients: Mapping[str, Any], x, y, z) -> Coefficient:
             step["zyx".index(axis)] = 1
             nodes += [node + step for node in nodes]
         last = np.array(array.shape)[:, None] - 1
-        return sum(array[tuple(node.clip(max=last))] for node in nodes) / len(nodes)
+        return sum(at_points(array, tuple(node.clip(max=last))) for node in nodes) / len(nodes)
 
     return mean
 
@@ -80,37 +80,23 @@ class EnergyNorm:
         hidden = set(physics.previous.values()) | physics.late
         return tuple(f.name for f in physics.fields if f.name not in hidden and f.half == half)
 
-    def matrix(self, field: str, mean: Coefficient) -> np.ndarray:
-        """Return the form (n, n, ...) between the n fields of a group, without H and a sign.
+    def entries(self, field: str, mean: Coefficient) -> dict[tuple[str, str], Any]:
+        """Return the form of the group of a field, without H and a sign.
 
         Args:
             field: any of the group.
             mean: function(name, half) -> a coefficient (...) where the group stands.
+
+        Returns:
+            Factors (...) of the products of two fields, by their names.
         """
-        physics = self.discretization.physics
-        half = physics.named(field).half
-        if physics.named(field).late:
-            return mean("rho", half, of_component=True)[None, None]
-        group = self.group(field)
+        half = self.discretization.physics.named(field).half
+        if self.discretization.physics.named(field).late:
+            return {(field, field): mean("rho", half, of_component=True)}
         energy = self.discretization.scenario.equation.energy
         assert energy is not None
-        axes = self.discretization.grid.axes
-        form = next(stored.form for stored in energy(axes) if stored.half == half)
-        like = mean(next(iter(self._coefficients)), half)
-        # Each field alone in a first state, along axis 0, and in a second one, along axis 1.
-        alone = np.multiply.outer(np.eye(len(group)), np.ones_like(like))
-        first, second = (
-            {name: np.expand_dims(alone[k], axis) for k, name in enumerate(group)}
-            for axis in (1, 0)
-        )
-        entries: np.ndarray = form(first, second, lambda name: mean(name, half))
-        return entries
-
-    @property
-    def _coefficients(self) -> tuple[str, ...]:
-        physics = self.discretization.physics
-        names = [n for stage in physics.stages for n in stage.coefficients_in(True)]
-        return tuple(names)
+        stored = energy(self.discretization.grid.axes)
+        return next(s for s in stored if s.half == half).entries(lambda name: mean(name, half))
 
     def share(self, field: str) -> np.ndarray:
         """Return the shares (z, 1, 1) of a cell that the points of a field stand for."""

@@ -7,12 +7,14 @@ Sums over time are m times those over snapshots of every m-th step
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from seismo.acquisition.sources import Shot
 from seismo.inversion.adjoint.averages import CellAverages
 from seismo.inversion.adjoint.derivative import CoefficientDerivative
+from seismo.inversion.adjoint.extent import ArrayMemory
 from seismo.inversion.adjoint.imaging import Images
 from seismo.inversion.adjoint.run import AdjointRun, Residuals
 from seismo.inversion.adjoint.snapshots import KeptRun, plan_snapshots
@@ -42,6 +44,9 @@ class Gradient:
         self._physics = forward.discretization.physics
         self._dt = forward.discretization.clock.dt
         self.adjoint = AdjointRun(forward)
+        self._memory = ArrayMemory.of(
+            forward.backend, forward.discretization.points, len(forward.solvers)
+        )
         self._averages = CellAverages(forward.discretization)
         self._derivative = CoefficientDerivative(
             forward.discretization, bool(self._averages.components)
@@ -65,7 +70,8 @@ class Gradient:
         self._medium: dict[str, TapedArray] = {}
         self._taped: dict[str, TapedArray] = {}
         if model:
-            self._medium = self._averages.on_grid(model)
+            averages = self._memory.put(self._averages.on_grid(model))
+            self._medium = {name: TapedArray(array) for name, array in averages.items()}
             medium = self._averages.medium(self._medium)
             self._taped = self._physics.coefficients(medium, self._dt)
         self._coefficients = {name: array.value for name, array in self._taped.items()}
@@ -97,7 +103,8 @@ class Gradient:
         """
         simulation = self.adjoint.simulation
         reading = self._reading_of(shots)
-        self.adjoint.load(shots, self._scaled(residuals), self._coefficients, reading)
+        self._set_factor(residuals)
+        self.adjoint.load(shots, residuals, self._factor, self._coefficients, reading)
         targets = [images.forward for images in self._images]
         for snapshots in kept.segments() if kept is not None else ():
             for number, step in reversed(list(enumerate(snapshots.steps))):
@@ -123,14 +130,11 @@ class Gradient:
         for images in self._images:
             images.after_step(simulation.last_parity)
 
-    def _scaled(self, residuals: Residuals) -> Residuals:
-        """Return residuals times a factor, that of the first batch: products stay in range."""
+    def _set_factor(self, residuals: Residuals) -> None:
+        """Set the factor of all residuals by those of the first batch: products stay in range."""
         if not self._factor:
-            largest = max(
-                (float(np.abs(r).max(initial=0.0)) for r in residuals.values()), default=0
-            )
+            largest = max((_largest(r) for r in residuals.values()), default=0.0)
             self._factor = float(np.exp2(-np.frexp(largest)[1])) if largest else 1.0
-        return {key: self._factor * residual for key, residual in residuals.items()}
 
     def _reading_of(self, shots: Sequence[Shot]) -> SourceReading | None:
         """Return the reading of the sources of shots; None where no derivative needs it."""
@@ -144,16 +148,28 @@ class Gradient:
             ends += reading.ends(record)
         by = propagate(ends)
         by_averages = {
-            name: np.broadcast_to(by(array), array.shape) for name, array in self._medium.items()
+            name: by(array) + np.zeros_like(array.value) for name, array in self._medium.items()
         }
-        return self._averages.by_model(self._model, by_averages)
+        if self._averages.of_nodes:
+            model = self._memory.put(self._model)
+            return self._memory.fetch(self._averages.by_model(model, by_averages))
+        return self._averages.by_model(self._model, self._memory.fetch(by_averages))
 
-    def _image(self, name: str) -> np.ndarray:
+    def _image(self, name: str) -> Any:
         """Return an image (z, y, x) of all batches on the nodes of the grid."""
+        factor = self.plan.every / self._factor
+        if self._memory.card is not None:
+            (images,) = self._images
+            return factor * images.sums(name)
         nx, ny, nz = self._forward.discretization.grid.points
         assembled = np.zeros((nz, ny, nx))
         for solver, images in zip(self.adjoint.simulation.solvers, self._images, strict=True):
             (_, y0, z0) = solver.subdomain.owned.lo
             (_, y1, z1) = solver.subdomain.owned.hi
-            assembled[z0:z1, y0:y1] = images.sums(name)
-        return self.plan.every / self._factor * assembled
+            assembled[z0:z1, y0:y1] = solver.backend.fetch(images.sums(name))
+        return factor * assembled
+
+
+def _largest(array: np.ndarray) -> float:
+    """Return the largest magnitude, without an array of magnitudes."""
+    return float(max(array.max(initial=0.0), -array.min(initial=0.0)))

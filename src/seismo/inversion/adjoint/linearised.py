@@ -213,7 +213,9 @@ class LinearisedRun:
             model: values (z, [y,] x) in SI at the nodes of the extent, by every parameter.
             change: of these, by name; others do not change.
         """
-        averages = self._averages.on_grid(model)
+        averages = {
+            name: TapedArray(array) for name, array in self._averages.on_grid(model).items()
+        }
         medium = self._averages.medium(averages)
         self._taped = self._physics.coefficients(medium, self._forward.discretization.clock.dt)
         changes = self._averages.changes(model, change)

@@ -47,24 +47,27 @@ class AdjointRun:
         self.simulation = Simulation(run, forward.backend, ranks=forward.ranks)
         self.norm = EnergyNorm(run)
         self._rows: dict[int, RecordRows] = {}  # by the number of shots
-        self._coefficients: Mapping[str, np.ndarray] = {}
+        self._coefficients: Mapping[str, Any] = {}
 
     def load(
-        self, shots: Sequence[Shot], residuals: Residuals,
-        coefficients: Mapping[str, np.ndarray], reading: SourceReading | None = None,
+        self, shots: Sequence[Shot], residuals: Residuals, factor: float,
+        coefficients: Mapping[str, Any], reading: SourceReading | None = None,
     ) -> None:  # fmt: skip
         """Load the residuals of shots, and reset the time to the end of the record.
 
         Args:
             shots: of the batch.
             residuals: derivatives by their records.
+            factor: that these are multiplied by.
             coefficients: (z, y, x) on the nodes of the grid.
             reading: of the sources, or None.
         """
         self._coefficients = coefficients
         simulation = self.simulation
         rows = self._rows_of(shots)
-        tables = [self._tables(solver.injection, rows, residuals) for solver in simulation.solvers]
+        tables = [
+            self._tables(solver.injection, rows, residuals, factor) for solver in simulation.solvers
+        ]
         simulation.start(Prepared(tables, None if reading is None else reading.rows))
 
     def reading_of(
@@ -97,14 +100,15 @@ class AdjointRun:
         return self._rows[len(shots)]
 
     def _tables(
-        self, injection: Injection, rows: RecordRows, residuals: Residuals
+        self, injection: Injection, rows: RecordRows, residuals: Residuals, factor: float
     ) -> dict[TableKey, InjectionTable]:
         """Return the tables of residuals that act on a subdomain."""
-        signals = np.zeros((rows.channels, self.steps + 1))
+        # Zero before the first step, and behind the last.
+        signals = np.zeros((rows.channels, self.steps + 2))
         for key, channels in rows.index.items():
             if key in residuals:
                 of_receivers = residuals[key][rows.receivers[key[:2]]]
-                signals[channels, : self.steps] = of_receivers[:, ::-1]
+                signals[channels, 1:-1] = factor * of_receivers[:, ::-1]
         physics = self.simulation.discretization.physics
         entries: dict[str, list[SignalPoints]] = {}
         for name, reading in rows.fields.items():
@@ -114,8 +118,7 @@ class AdjointRun:
         tables: dict[TableKey, InjectionTable] = {}
         for field, of_field in entries.items():
             # Velocities of a step act in that step, other fields at the end of the step before.
-            late = physics.named(field).late
-            samples = np.roll(signals, 1, axis=1) if late else signals
+            samples = signals[:, :-1] if physics.named(field).late else signals[:, 1:]
             joined = SignalPoints(
                 *(np.concatenate(column) for column in zip(*of_field, strict=True))
             )
@@ -135,7 +138,8 @@ class AdjointRun:
         weights = weights / discretization.interpolation.norm(field, x, y, z)
         mean = mean_at(self._coefficients, x, y, z)
         group = norm.group(name)
-        form = np.moveaxis(norm.matrix(name, mean), -1, 0)
+        entries = norm.entries(name, mean)
+        form = np.stack([np.stack([entries[a, b] for b in group], -1) for a in group], -1)
         columns = np.linalg.inv(form)[:, :, group.index(name)]
         sign = 1.0 if field.late else norm.sign
         return {

@@ -21,7 +21,7 @@ from seismo.acquisition.wavelets import SampledWavelet
 from seismo.equations.framework.table import Field, SourceTerm
 from seismo.grid.interpolation import Points
 from seismo.inversion.adjoint.energy_norm import EnergyNorm, mean_at
-from seismo.inversion.adjoint.tape import TapedArray, value_of
+from seismo.inversion.adjoint.tape import TapedArray, at_points, value_of
 from seismo.inversion.adjoint.tracing import traced
 from seismo.solver.discretization import Discretization
 from seismo.solver.sampling.injection import Injection, SourceRow
@@ -225,7 +225,7 @@ class SourceReading:
             at_top = Points(x[top], y[top], z[top], weights[top])
             scale = np.broadcast_to(value_of(scale), z.shape)[top]
             for other, coefficient in self._on_surface.get(name, {}).items():
-                by_coefficient = coefficient[z[top], y[top], x[top]] * scale
+                by_coefficient = at_points(coefficient, (z[top], y[top], x[top])) * scale
                 channels = self._read(other, shot, at_top)
                 self.surface_terms.append(replace(
                     term, acts_on=other, points=at_top, channels=channels, scale=by_coefficient,
@@ -237,14 +237,13 @@ class SourceReading:
         x, y, z, weights = points
         channels = slice(self._channels, self._channels + len(x))
         self._channels = channels.stop
-        group = self._norm.group(name)
         coefficients = {n: array.value for n, array in self._taped.items()}
-        row = self._norm.matrix(name, mean_at(coefficients, x, y, z))[group.index(name)]
+        entries = self._norm.entries(name, mean_at(coefficients, x, y, z))
         late = self._discretization.physics.named(name).late
         sign = 1.0 if late else self._norm.sign
         weight = sign * weights * self._norm.share(name)[z, 0, 0]
-        for other, factor in zip(group, row, strict=True):
-            for n, w in enumerate(weight * factor):
+        for other in self._norm.group(name):
+            for n, w in enumerate(weight * entries[name, other]):
                 at = (x[n : n + 1], y[n : n + 1], z[n : n + 1], np.array([w]))
                 self._fields[other].append(channels.start + n, shot, at)
         return channels

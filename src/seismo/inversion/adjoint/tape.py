@@ -34,6 +34,7 @@ class TapedArray:
     """
 
     __hash__ = object.__hash__
+    __array_priority__ = 1000.0  # above that of CuPy's arrays, whose operators ask for it
 
     def __init__(self, value: np.ndarray, operands: Iterable[_Link] = ()) -> None:
         self.value = value
@@ -115,21 +116,21 @@ class TapedArray:
         """Return a power."""
         return _applied(np.power, self, power)
 
-    def __lt__(self, other: Any) -> np.ndarray:
+    def __lt__(self, other: Any) -> Any:
         """Return where it is less."""
-        return np.asarray(self.value < value_of(other))
+        return self.value < value_of(other)
 
-    def __le__(self, other: Any) -> np.ndarray:
+    def __le__(self, other: Any) -> Any:
         """Return where it is no greater."""
-        return np.asarray(self.value <= value_of(other))
+        return self.value <= value_of(other)
 
-    def __gt__(self, other: Any) -> np.ndarray:
+    def __gt__(self, other: Any) -> Any:
         """Return where it is greater."""
-        return np.asarray(self.value > value_of(other))
+        return self.value > value_of(other)
 
-    def __ge__(self, other: Any) -> np.ndarray:
+    def __ge__(self, other: Any) -> Any:
         """Return where it is no less."""
-        return np.asarray(self.value >= value_of(other))
+        return self.value >= value_of(other)
 
     def __eq__(self, other: Any) -> Any:
         """Return where it is equal."""
@@ -162,7 +163,7 @@ class TapedArray:
         if self._is_operand:
             raise RuntimeError("an array that others were made of is changed")
         before = TapedArray(self.value, self.operands)
-        kept = np.ones(self.shape)
+        kept = np.ones_like(self.value)
         kept[index] = 0.0
         put = self.value.copy()
         put[index] = value_of(array)
@@ -258,6 +259,29 @@ def is_number(value: Any) -> bool:
 def value_of(value: Any) -> Any:
     """Return the numbers of a taped array, or a number itself."""
     return value.value if isinstance(value, TapedArray) else value
+
+
+def at_points(array: Any, index: tuple[np.ndarray, ...]) -> Any:
+    """Return the values (n) at points, on the host; of a taped array such.
+
+    Args:
+        array: (z, y, x), on the host or a card.
+        index: z, y and x (n) of the points.
+    """
+    if not isinstance(array, TapedArray):
+        points = array[index]
+        return points if isinstance(points, np.ndarray) else points.get()
+
+    def back(g: np.ndarray) -> Any:
+        # Points may coincide.
+        flat, inverse = np.unique(np.ravel_multi_index(index, array.shape), return_inverse=True)
+        spread = np.zeros_like(array.value)
+        summed = np.bincount(inverse, np.broadcast_to(g, inverse.shape), len(flat))
+        spread[np.unravel_index(flat, array.shape)] = np.asarray(summed, like=spread)
+        return spread
+
+    points = at_points(array.value, index)
+    return TapedArray(points, [(array, back, lambda change: change[index])])
 
 
 def _at(axis: str, along: slice) -> tuple[slice, ...]:

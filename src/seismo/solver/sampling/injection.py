@@ -231,7 +231,8 @@ class Injection:
         """
         precision = np.dtype(self._backend.precision)
         # A power of two rounds nothing, so that no bit depends on how long the signals last.
-        scale = np.exp2(np.frexp(np.maximum(np.abs(signals).max(axis=1), 1e-300))[1])
+        largest = np.maximum(signals.max(axis=1), -signals.min(axis=1))
+        scale = np.exp2(np.frexp(np.maximum(largest, 1e-300))[1])
         strengths = entries.strengths * scale[entries.signal]
         too_strong = ~(np.abs(strengths) < np.finfo(precision).max)  # NaN too
         if too_strong.any():
@@ -239,7 +240,8 @@ class Injection:
         subdomain = self._fields.subdomain
         x, y, z, shot, _, signal = entries
         columns = (subdomain.flat(x, y, z), shot, strengths.astype(precision), signal)
-        samples = (signals / scale[:, None]).astype(precision)
+        samples = np.empty(signals.shape, precision)
+        np.divide(signals, scale[:, None], out=samples, casting="same_kind")
         if begins is None:
             begins = np.zeros(len(signals), np.int64)
         # Edges and core are injected after their own updates.
