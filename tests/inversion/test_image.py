@@ -9,7 +9,7 @@ from seismo.errors import ScenarioError, StoppedError
 from seismo.inversion.imaging.background import background_of
 from seismo.inversion.imaging.migration import PreparedMigration, laplacian
 from seismo.inversion.imaging.preparation import DerivativeBatches
-from seismo.inversion.imaging.results import open_image
+from seismo.inversion.imaging.results import open_image, squared
 from seismo.inversion.imaging.run import add_shots
 from seismo.inversion.imaging.settings import Background, load_migration
 from seismo.inversion.survey.course import TaskRequest
@@ -173,6 +173,11 @@ def test_a_background_keeps_travel_times_and_water():
     times = [(1.0 / speed[5:]).sum() for speed in (vp, smooth["vp"])]
     assert times[0] == pytest.approx(times[1], rel=1e-3)
     assert background_of(Background(), run.grid, model) is model
+
+
+def test_units_are_squared():
+    units = {"Pa": "Pa^2", "m/s": "m^2/s^2", "m/s^2": "m^2/s^4", "1/s": "1/s^2", "1": "1"}
+    assert {unit: squared(unit) for unit in units} == units
 
 
 def test_the_laplacian_is_that_of_polynomials():

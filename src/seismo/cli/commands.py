@@ -192,6 +192,7 @@ def schema(
 
 app.command()(inversions.invert)
 app.command()(inversions.image)
+app.command()(inversions.kernel)
 app.command()(files.plot)
 app.command()(files.paraview)
 app.command()(files.convert)

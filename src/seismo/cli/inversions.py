@@ -72,6 +72,26 @@ def image(
     _carry_out(prepared, migration_lines, add_shots, output, check, quiet, resume)
 
 
+def kernel(
+    file: SettingsFile, output: OutputOption = None, check: CheckOption = False,
+    backend: BackendName = "auto", device: DeviceNumber = None, threads: ThreadCount = None,
+    quiet: Quiet = False, resume: ResumeOption = None,
+) -> None:  # fmt: skip
+    """Compute sensitivity kernels of travel times, amplitudes or waveforms by the model.
+
+    Under mpiexec or srun the ranks share the shots.
+    """
+    from seismo.inversion.imaging.kernels import PreparedKernel
+    from seismo.inversion.imaging.plan import kernel_lines
+    from seismo.inversion.imaging.run import add_shots
+    from seismo.inversion.imaging.settings import load_kernel
+    from seismo.inversion.propagator import Propagator
+
+    machine = _machine(backend, device, threads)
+    prepared = PreparedKernel(load_kernel(file), Propagator, machine)
+    _carry_out(prepared, kernel_lines, add_shots, output, check, quiet, resume)
+
+
 def _machine(backend: str, device: int | None, threads: int | None) -> SurveyMachine:
     from seismo.backends.communicator import join
     from seismo.inversion.survey.preparation import SurveyMachine

@@ -56,4 +56,19 @@ def _images() -> TaskResults:
     return TaskResults("image", open_image, figures)
 
 
-_KINDS: dict[str, Callable[[], TaskResults]] = {"inversion": _inversions, "image": _images}
+def _kernels() -> TaskResults:
+    from seismo.inversion.imaging.results import open_kernel
+
+    def figures() -> Mapping[str, Any]:
+        from seismo.inversion.imaging.figures import KINDS_OF_KERNELS
+
+        return KINDS_OF_KERNELS
+
+    return TaskResults("kernel", open_kernel, figures)
+
+
+_KINDS: dict[str, Callable[[], TaskResults]] = {
+    "inversion": _inversions,
+    "image": _images,
+    "kernel": _kernels,
+}

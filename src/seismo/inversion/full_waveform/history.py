@@ -84,8 +84,8 @@ def write_history(
         StorageError: the disk is full or failing.
     """
     attributes = prepared.attributes | {"status": status}
-    run = prepared.propagator.discretization
-    write_results(path, prepared.noun, attributes, run, partial(_write, history, read))
+    write = partial(_write, history, read)
+    write_results(path, prepared.noun, attributes, prepared.geometry, history.axes, write)
 
 
 def _write(history: History, read: Any, file: h5py.File) -> None:

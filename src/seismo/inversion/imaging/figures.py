@@ -17,6 +17,7 @@ from seismo.inversion.survey.section_figure import (
 )
 from seismo.output.figures.section import draw_image, frame_section
 from seismo.output.figures.style import (
+    DIVERGING,
     SEQUENTIAL,
     WIDTH,
     amplitude_label,
@@ -29,10 +30,15 @@ from seismo.output.store.layout import axis_label, pretty_unit
 
 _CLIP = 99.5  # percentile of amplitudes at which colours end
 _GREY = "gray"
+_CONTOURS = 6
 
 
 def _drawn(
-    results: ArrayResults, names: Sequence[str], colours: str, signed: bool = True
+    results: ArrayResults,
+    names: Sequence[str],
+    colours: str,
+    signed: bool = True,
+    is_on_model: bool = False,
 ) -> Figure:
     """Draw the background and arrays, one below the other."""
     plane = middle_section(results)
@@ -41,6 +47,8 @@ def _drawn(
     height = count * ((WIDTH - 1.6) * plane.shape_ratio(results.axes) + 0.7) + 0.4
     figure, axes = panels(count, 1, float(np.clip(height, 3.0, 12.0)))
     index = plane.index(results.axes)
+    first = results.background[0]
+    model = plane.oriented(results.background_of(first)[index], results.axes)
 
     def draw(number: int, array: np.ndarray, title: str, **options: object) -> None:
         panel = axes[number, 0]
@@ -49,9 +57,11 @@ def _drawn(
         frame_section(panel, plane, results.axes, scale, unit)
         panel.set_title(title)
         mark_geometry(panel, results, plane, scale)
+        if number and is_on_model and np.ptp(model) > 0.0:
+            along = [results.axes[a] * scale for a in (plane.horizontal, plane.vertical)]
+            panel.contour(*along, model, _CONTOURS, colors="black", linewidths=0.3, alpha=0.5)
         side_bar(panel, image)
 
-    first = results.background[0]
     label = axis_label(first, pretty_unit(PARAMETERS[first].unit))
     draw(0, results.background_of(first), f"{label}, background", cmap=SEQUENTIAL)
     for number, name in enumerate(names, 1):
@@ -78,3 +88,12 @@ def illumination(results: ArrayResults) -> Figure:
 
 
 KINDS_OF_IMAGES: dict[str, Drawing] = {"image": image, "illumination": illumination}
+
+
+@styled
+def kernel(results: ArrayResults) -> Figure:
+    """Draw the background, and the kernels with its contours."""
+    return _drawn(results, results.names, DIVERGING, is_on_model=True)
+
+
+KINDS_OF_KERNELS: dict[str, Drawing] = {"kernel": kernel}

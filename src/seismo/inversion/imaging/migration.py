@@ -26,7 +26,7 @@ import numpy as np
 from seismo.acquisition.receivers import unit_of
 from seismo.grid.grid import AXES
 from seismo.inversion.imaging.preparation import ENERGY, DerivativeArrays, PreparedGradient
-from seismo.inversion.imaging.results import NodeArray, write_arrays
+from seismo.inversion.imaging.results import NodeArray, squared, write_arrays
 from seismo.inversion.imaging.settings import Migration
 from seismo.inversion.misfits import comparison
 from seismo.inversion.survey.observed import ObservedTraces, read_observed
@@ -109,10 +109,7 @@ class PreparedMigration(PreparedGradient):
             for group in run.groups
             for component in self.observed.get(group.name, ())
         }
-        if len(units) != 1:
-            return ""
-        (unit,) = units
-        return f"({unit})^2" if "/" in unit else f"{unit}^2"
+        return squared(units.pop()) if len(units) == 1 else ""
 
     def _refuse_conditions(self) -> None:
         """Refuse images by parameters that the equation lacks."""

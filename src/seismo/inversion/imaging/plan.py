@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seismo.inversion.imaging.kernels import PreparedKernel
 from seismo.inversion.imaging.migration import PreparedMigration
 from seismo.inversion.survey.plan import (
     PlanLines,
@@ -29,3 +30,20 @@ def migration_lines(prepared: PreparedMigration) -> PlanLines:
     if settings.migrate == "recorded" and settings.window.after is None:
         lines.append(("note", "no `window.after`: direct waves of the traces are migrated, too"))
     return lines
+
+
+def kernel_lines(prepared: PreparedKernel) -> PlanLines:
+    """Return facts of sensitivity kernels, a name and a text each."""
+    propagator = prepared.propagator
+    shots = len(prepared.shots)
+    receivers = len(prepared.rows)
+    return [
+        ("kernels", f"by {', '.join(prepared.parameters)} at "
+         f"{' x '.join(map(str, propagator.shape))} nodes"),
+        ("of", f"{prepared.settings.kind} of {prepared.group.name}.{prepared.component}, "
+         f"{receivers} receiver{'s' * (receivers > 1)}"),
+        ("shots", shots_text(propagator, shots)),
+        *lines_of_waves(propagator),
+        ("time", gradient_text(propagator, shots)),
+        *(("note", remark) for remark in prepared.remarks),
+    ]  # fmt: skip

@@ -19,12 +19,13 @@ from seismo.inversion.imaging.settings import GradientSettings
 from seismo.inversion.survey.batches import ShotBatches
 from seismo.inversion.survey.conditioning import energy_of, mask_of
 from seismo.inversion.survey.preparation import PreparedTask, SurveyMachine, digest_of
-from seismo.inversion.survey.traces import BandComparison, Sections, ShotPropagator
+from seismo.inversion.survey.traces import Sections, ShotPropagator
 from seismo.model.node_values import ModelRange, arrays_of
 from seismo.solver.discretize import discretize
 
 ENERGY = "energy"
 _APART = 1e-6  # relative distance of the bounds of a uniform parameter
+TraceDerivative = Callable[[Sections, Sequence[int]], tuple[float, Sections]]
 DerivativeArrays = dict[str, np.ndarray]
 
 
@@ -77,7 +78,7 @@ class PreparedGradient(PreparedTask):
 
     @property
     @abstractmethod
-    def comparison(self) -> BandComparison:
+    def comparison(self) -> TraceDerivative:
         """The number as a function of the traces of shots, and its derivative by them."""
 
     @property
@@ -99,12 +100,19 @@ class PreparedGradient(PreparedTask):
         background = {"background": dict(self.models)}
         return self.facts_with(observed=digest_of(self.observed), background=digest_of(background))
 
+    @property
+    def geometry(self) -> dict[str, np.ndarray]:
+        """Positions (n, 3) m of the chosen sources, and of all receivers."""
+        shots = self.propagator.discretization.shots
+        sources = [point.position for number in self.shots for point in shots[number].points]
+        return super().geometry | {"source": np.array(sources)}
+
     def _chosen_shots(self) -> list[int]:
         known = [shot.name for shot in self.propagator.discretization.shots]
         chosen = self.settings.shots
         for name in chosen.names or ():
             if name not in known:
-                problem = f"{name} is no shot of the scenario; use {_listed(known)}"
+                problem = f"{name} is no shot of the scenario; use {listed(known)}"
                 raise self.settings.mistake("shots", "names", problem=problem)
         names = known if chosen.names is None else chosen.names
         return [known.index(name) for name in names][:: chosen.every]
@@ -141,5 +149,6 @@ def _bounds(array: np.ndarray) -> tuple[float, float]:
     return low, max(float(array.max()), low * (1.0 + _APART))
 
 
-def _listed(names: Sequence[str], most: int = 5) -> str:
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Return the first names in a line."""
     return ", ".join(names[:most]) + ", ..." * (len(names) > most)

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -41,6 +42,13 @@ class NodeArray:
     unit: str
 
 
+def squared(unit: str) -> str:
+    """Return the square of a unit: m^2/s^2 of m/s."""
+    return re.sub(
+        r"([A-Za-z]+)(?:\^(\d+))?", lambda match: f"{match[1]}^{2 * int(match[2] or 1)}", unit
+    )
+
+
 def write_arrays(path: Path, prepared: PreparedGradient, arrays: dict[str, NodeArray]) -> None:
     """Write arrays on nodes, and the background.
 
@@ -62,7 +70,7 @@ def write_arrays(path: Path, prepared: PreparedGradient, arrays: dict[str, NodeA
         for name, array in prepared.models.items()
     }
     write = partial(_write, prepared.axes, arrays | background)
-    write_results(path, prepared.noun, attributes, run, write)
+    write_results(path, prepared.noun, attributes, prepared.geometry, prepared.axes, write)
 
 
 def _write(axes: dict[str, np.ndarray], arrays: dict[str, NodeArray], file: h5py.File) -> None:
@@ -85,7 +93,8 @@ class ArrayResults(NodeResults):
     def __init__(self, file: h5py.File, path: Path) -> None:
         """Take an open file."""
         super().__init__(file, path)
-        names = [name for name in self._group if name not in self.axes]
+        order = [*PARAMETERS, *sorted(self._group)]
+        names = sorted(set(self._group) - self.axes.keys(), key=order.index)
         self.names = [name for name in names if not name.startswith(_BACKGROUND)]
         self.background = [n for n in PARAMETERS if f"{_BACKGROUND}{n}" in names]
 
@@ -101,10 +110,18 @@ class ArrayResults(NodeResults):
         """Return the unit of an array."""
         return str(self._group[name].attrs.get("units", ""))
 
+    @property
+    def _measurement(self) -> str:
+        """What a kernel is of; nothing of an image."""
+        if "kind" not in self.attributes:
+            return ""
+        return "{kind} of {component} at {receivers}".format(**self.attributes)
+
     def info(self) -> str:
         """Describe the file in plain text: title, status, shots, arrays with their largest."""
         shape = " x ".join(str(axis.size) for axis in self.axes.values())
         rows = [
+            ("kernel of", self._measurement),
             ("shots", str(self.attributes["shots"])),
             ("nodes", shape),
             ("background", ", ".join(self.background)),

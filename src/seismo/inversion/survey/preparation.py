@@ -75,6 +75,14 @@ class PreparedTask(ABC):
         return {a: nodes_along(grid, a) for a in "zyx" if a in grid.axes}
 
     @property
+    def geometry(self) -> dict[str, np.ndarray]:
+        """Positions (n, 3) m of "source" and "receiver" that have a part in it."""
+        run = self.propagator.discretization
+        sources = [point.position for shot in run.shots for point in shot.points]
+        receivers = [group.all_positions for group in run.groups]
+        return {"source": np.array(sources), "receiver": np.concatenate(receivers)}
+
+    @property
     def attributes(self) -> dict[str, str]:
         """Attributes of the results."""
         return {

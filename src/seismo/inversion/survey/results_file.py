@@ -10,7 +10,7 @@ Each dimension has its coordinate as a scale, so that xarray opens each group.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +23,6 @@ from seismo.formats.reading.arrays import open_hdf5
 from seismo.output import provenance
 from seismo.output.run_directory import HiddenFile, refusal, write_hidden
 from seismo.output.store.layout import BOUNDS, write_array, write_scale
-from seismo.solver.discretization import Discretization
 
 FORMAT_VERSION = 1
 COMPLETE = "complete"
@@ -31,7 +30,8 @@ UNFINISHED = "unfinished"
 
 
 def write_results(
-    path: Path, noun: str, attributes: Mapping[str, Any], run: Discretization,
+    path: Path, noun: str, attributes: Mapping[str, Any],
+    geometry: Mapping[str, np.ndarray], axes: Iterable[str],
     write_groups: Callable[[h5py.File], None],
 ) -> None:  # fmt: skip
     """Write results, which replace an earlier file when they are complete.
@@ -40,7 +40,8 @@ def write_results(
         path: the file.
         noun: what they are, such as "inversion".
         attributes: of the file.
-        run: with sources and receivers.
+        geometry: positions (n, 3) m of "source" and "receiver".
+        axes: of the grid.
         write_groups: function of the open file that writes all else.
 
     Raises:
@@ -53,7 +54,7 @@ def write_results(
             file.attrs.update({k: v for k, v in provenance().items() if k in ("seismo", "created")})
             file.attrs.update(attributes)
             write_groups(file)
-            _write_geometry(file.create_group("geometry"), run)
+            _write_geometry(file.create_group("geometry"), geometry, axes)
 
     try:
         write_hidden(path, write)
@@ -66,16 +67,14 @@ def write_axes(group: h5py.Group, axes: Mapping[str, np.ndarray]) -> list[h5py.D
     return [write_scale(group, name, axis, "m") for name, axis in axes.items()]
 
 
-def _write_geometry(group: h5py.Group, run: Discretization) -> None:
-    positions_of = {
-        "source": np.array([point.position for shot in run.shots for point in shot.points]),
-        "receiver": np.concatenate([of_set.all_positions for of_set in run.groups]),
-    }
-    for name, positions in positions_of.items():
+def _write_geometry(
+    group: h5py.Group, geometry: Mapping[str, np.ndarray], axes: Iterable[str]
+) -> None:
+    for name, positions in geometry.items():
         scale = write_scale(group, name, np.arange(len(positions), dtype=float))
-        for n, axis in enumerate("xyz"):
-            if axis in run.grid.axes:
-                write_array(group, f"{name}_{axis}", positions[:, n], [scale], "m")
+        for axis in axes:
+            column = positions[:, "xyz".index(axis)]
+            write_array(group, f"{name}_{axis}", column, [scale], "m")
 
 
 class NodeResults:

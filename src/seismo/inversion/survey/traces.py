@@ -131,10 +131,7 @@ class BandComparison:
             shots: their numbers.
         """
         numbers = list(shots)
-        forward = {
-            name: {c: self._forward(name, c, predicted[name][c], numbers) for c in sections}
-            for name, sections in self._observed.items()
-        }
+        forward = self.windowed(predicted, numbers)
         observed = {
             name: {c: section[numbers] for c, section in sections.items()}
             for name, sections in self._observed.items()
@@ -145,6 +142,13 @@ class BandComparison:
             for name, sections in derivative.items()
         }
         return value, back
+
+    def windowed(self, predicted: Sections, shots: Sequence[int]) -> Sections:
+        """Return traces of shots as they are compared: filtered, windowed, and 0 elsewhere."""
+        return {
+            name: {c: self._forward(name, c, predicted[name][c], shots) for c in sections}
+            for name, sections in self._observed.items()
+        }
 
     def _forward(
         self, name: str, component: str, section: np.ndarray, shots: Sequence[int]
