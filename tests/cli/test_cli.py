@@ -391,7 +391,7 @@ def test_a_run_whose_lines_nobody_reads_ends(tmp_path):
         ("cli._call(['--help'], False)", "numpy numba h5py pydantic yaml rich"),
         (
             "cli._call(['check', 'a.yaml', '--backend', 'cpu'], False)",
-            "numba llvmlite.binding cupy",
+            "numba llvmlite.binding cupy scipy",
         ),
         # The code of kernels that are kept is loaded without the compiler that wrote it.
         ("import seismo.runs.run", "numba matplotlib scipy"),

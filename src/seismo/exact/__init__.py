@@ -37,7 +37,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
 
 from seismo.errors import SeismoError
 
@@ -63,6 +62,8 @@ class Spectrum:
 
     def to_time(self, transfer: np.ndarray) -> np.ndarray:
         """Return the response (..., time) of a transfer function (..., frequency)."""
+        from scipy.fft import irfft  # when used: `check` needs none
+
         full = np.zeros((*transfer.shape[:-1], self.padded // 2 + 1), complex)
         full[..., self.bins] = transfer * self.amplitudes
         growth = np.exp(self.damping * self.dt * np.arange(self.count))
@@ -78,6 +79,8 @@ def transform(
     late; cut: relative level under which a frequency is left out. Raises SeismoError when the
     source is empty, zero or not finite.
     """
+    from scipy.fft import next_fast_len, rfft
+
     source = np.asarray(source, float)
     if source.ndim != 1 or not np.isfinite(source).all() or not source.any():
         raise SeismoError("an exact solution needs a finite source function that is not zero")

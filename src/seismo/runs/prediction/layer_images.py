@@ -28,6 +28,7 @@ import numpy as np
 from seismo.acquisition.receivers import paths_of, thinned
 from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES
+from seismo.grid.spline import interpolated
 from seismo.runs.prediction.contacts.radiation import is_isotropic, strengths
 from seismo.runs.prediction.layer_waves import LayerWaves, goes_along
 from seismo.runs.prediction.surface_images import image_factor
@@ -331,8 +332,6 @@ class _SentBack:
 
     def __init__(self, layer: LayerWaves, angular: np.ndarray, away: float) -> None:
         """Ask a layer of waves of frequencies w (frequency) in 1/s, and a way to it in m."""
-        from scipy.interpolate import make_interp_spline  # when used: a run needs none
-
         sampled = angular
         if len(angular) > _FREQUENCIES:
             share = np.linspace(0.0, 1.0, _FREQUENCIES) ** _TOWARDS_ZERO
@@ -352,7 +351,7 @@ class _SentBack:
         turn += (np.unwrap(turn[:, 0]) - turn[:, 0])[:, None]
         every = np.log(np.maximum(np.abs(back), _NOTHING)) + 1j * turn
         if sampled is not angular:
-            every = make_interp_spline(sampled.real, every, 3)(angular.real)
+            every = interpolated(sampled.real, every, angular.real)
         self.logarithm = every
         self.size = np.abs(angular / layer.velocity)[:, None]
 
