@@ -16,6 +16,8 @@ from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from test_solver_exact import TOLERANCE, by_component, check, stress_components, whole_space_case
 
+pytestmark = pytest.mark.usefixtures("no_remedies", "exact_contacts")
+
 RHO = solver.VALUES["rho"]
 TSVANKIN = ("epsilon1", "epsilon2", "delta1", "delta2", "delta3", "gamma1", "gamma2")
 NUMBERS = {name: solver.FURTHER[name] for name in TSVANKIN}

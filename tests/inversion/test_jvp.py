@@ -86,7 +86,8 @@ def test_change_of_traces_is_that_of_runs(equation: str, top: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "equation", slow_but({"elastic"}, [e for e in PARAMETERS if e != "elastic_sh"])
+    "equation",
+    slow_but({"acoustic_variable_density"}, [e for e in PARAMETERS if e != "elastic_sh"]),
 )
 def test_change_of_traces_is_that_of_runs_in_space(equation: str) -> None:
     document = scenario(equation, 3)

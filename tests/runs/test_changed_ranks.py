@@ -35,6 +35,8 @@ from test_refined_cuts import case as refined
 from test_resume import contents
 from thread_ranks import ThreadBackend
 
+pytestmark = pytest.mark.usefixtures("no_remedies", "exact_contacts")
+
 # Ranks and parts along z and y, one after another; parts of one rank are stored in one file.
 CUTS = [(2, (1, 2)), (3, (3, 1)), (1, (2, 2))]
 MORE_CUTS = [(1, (1, 1)), *CUTS, (2, (2, 2)), (1, (2, 1)), (2, (1, 4)), (3, (1, 3)), (1, (1, 1))]
