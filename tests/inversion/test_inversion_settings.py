@@ -87,4 +87,4 @@ def test_a_scenario_may_stand_in_the_settings(tmp_path):
         wrong.first_scenario()
     (message,) = caught.value.messages
     assert message.startswith(f"{tmp_path}/inversion.yaml:3:")
-    assert "precision" in message
+    assert ": scenario.precision: " in message

@@ -135,6 +135,20 @@ def test_a_waveform_kernel_is_the_gradient_of_the_misfit(folder):
     assert array == pytest.approx(expected, abs=1e-9 * np.abs(expected).max())
 
 
+def test_kernels_of_receivers_are_added(folder):
+    """Travel times of both are later by the sum."""
+    positions = [RECEIVER, {"x": 400.0, "z": 350.0}]
+    both = transmission(receivers=[WELL | {"positions": positions}])
+    chosen = (None, ["R0000"], ["R0001"])
+    arrays = [
+        kernels(prepared(folder, scenario=both, codes=codes), folder / f"sum{n}.h5")["vp"]
+        for n, codes in enumerate(chosen)
+    ]
+    assert arrays[0] == pytest.approx(arrays[1] + arrays[2], abs=1e-9 * np.abs(arrays[0]).max())
+    with open_kernel(folder / "sum2.h5") as results:
+        assert list(results.positions("receiver", "z")) == [350.0]
+
+
 @pytest.mark.slow
 def test_a_travel_time_in_3d_does_not_feel_the_ray(folder):
     """The hole of the doughnut (Dahlen, Hung & Nolet 2000), amid source and receiver."""

@@ -11,6 +11,7 @@ Its keys::
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -42,6 +43,9 @@ IterationCount = Annotated[Integer, Field(ge=1, le=100_000)]
 LengthFromZero = Annotated[float, Quantity(units.LENGTH, ge=0.0)]
 PositiveSpeed = Annotated[float, Quantity(units.VELOCITY, gt=0.0)]
 PositiveShare = Annotated[float, Quantity(units.NUMBER, gt=0.0, le=1.0)]
+
+
+_POSITION = re.compile(r"^(.*?:\d+:\d+: )(?=\w)")  # of a mistake, before its key
 
 
 def rising(bounds: tuple[float, float]) -> tuple[float, float]:
@@ -169,10 +173,7 @@ class SurveySettings(ScenarioSection):
         Raises:
             ScenarioError: with every mistake of the scenario, or of the parts.
         """
-        if self._inline is not None:
-            scenario = check(self._inline, self._base)
-        else:
-            scenario = load(self._base / self.scenario)
+        scenario = self._own_scenario()
         model = self._document.data
         for key in path:
             model = (model or {}).get(key)
@@ -184,6 +185,16 @@ class SurveySettings(ScenarioSection):
             key = f"{'.'.join(path)}["
             problems = [text.replace("model[", key) for text in error.messages]
             raise ScenarioError(*(f"{self._document.name}: {p}" for p in problems)) from None
+
+    def _own_scenario(self) -> Scenario:
+        """Return the scenario as it is in its file, or in this one."""
+        if self._inline is None:
+            return load(self._base / self.scenario)
+        try:
+            return check(self._inline, self._base)
+        except ScenarioError as error:
+            messages = (_POSITION.sub(r"\1scenario.", text) for text in error.messages)
+            raise ScenarioError(*messages) from None
 
     def resolved(self) -> str:
         """Return the settings with every default, as YAML in SI."""
