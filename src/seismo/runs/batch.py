@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from pydantic_core import core_schema
 
 from seismo.errors import CHECKPOINTED, ScenarioError
+from seismo.features import acting
 from seismo.output.run_directory import write_new
 from seismo.runs.resources.placement import FeasibleRanks
 from seismo.scenario import Scenario
@@ -230,11 +231,16 @@ def _commands(scenario: Scenario, profile: MachineProfile, array: JobArray | Non
     devices = profile.gpus
     if devices <= 1:
         return [shlex.join(words) + _shots(array, 1, 1)]
-    if scenario.survey is None:
+    if scenario.survey is None or _has_several_runs(scenario):
         return [shlex.join([*words, "--gpus", str(devices)])]
     return [
         f"{shlex.join(words)}{_shots(array, n + 1, devices)} --device {n}" for n in range(devices)
     ]
+
+
+def _has_several_runs(scenario: Scenario) -> bool:
+    """Whether ranks and GPUs share runs, each of them whole, in place of a run."""
+    return bool(acting("runs", scenario))
 
 
 def _shots(array: JobArray | None, number: int, count: int) -> str:
@@ -275,6 +281,11 @@ def write_script(
 
 def _refuse_too_many_tasks(scenario: Scenario, profile: MachineProfile, array: JobArray) -> None:
     """Refuse tasks that would have no shot."""
+    if _has_several_runs(scenario):
+        raise ScenarioError(
+            f"--array {array.tasks}: {scenario.path} is of several runs, which the ranks and GPUs "
+            "of one job share: leave --array out, see gpus, ranks and nodes of the profile"
+        )
     if scenario.survey is None:
         raise ScenarioError(
             f"--array {array.tasks}: {scenario.path} has one shot: its tasks share the shots of a "
@@ -291,6 +302,8 @@ def _refuse_too_many_tasks(scenario: Scenario, profile: MachineProfile, array: J
 
 def _refuse_too_many(scenario: Scenario, profile: MachineProfile) -> None:
     """Refuse a job whose run would be refused when it begins."""
+    if _has_several_runs(scenario):
+        return
     ranks = profile.nodes * profile.ranks
     sharers = "ranks"
     shares = profile.gpus

@@ -28,7 +28,7 @@ from seismo.output.results_file import COMPLETE
 from seismo.output.run_directory import plain_name
 from seismo.output.run_directory.lock import Lock
 from seismo.output.run_directory.partial_files import run_folder
-from seismo.output.run_results import results_target
+from seismo.output.run_results import feature_results, results_target
 from seismo.runs.check import load_placed
 from seismo.runs.checkpoints import (
     Checkpoints,
@@ -365,6 +365,8 @@ def _is_complete(final: Path, identity: Mapping[str, Any], scenario: Scenario, b
     """
     if not final.exists():
         return False
+    if (other := feature_results(final)) is not None and not begun:
+        raise ScenarioError(f"{final}: {other.remedy}; replace it with --no-resume")
     try:
         with open_results(final) as results:
             same = results.attributes.get("identity") == digest(identity)

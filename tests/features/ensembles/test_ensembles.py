@@ -13,6 +13,7 @@ from seismo.errors import ScenarioError, StoppedError, UnstableError
 from seismo.features.ensembles import run as ensembles
 from seismo.features.ensembles.collection import Collection, MemberFiles
 from seismo.features.ensembles.members import Members
+from seismo.runs import batch
 from seismo.runs.request import Request, Signals
 from seismo.runs.run import resume, run_on
 from seismo.runs.status import status_of
@@ -313,6 +314,32 @@ def test_files_of_ensembles_are_not_taken_for_runs(unbroken, tmp_path):
         file.attrs["format"] = "seismo results"
     with pytest.raises(ScenarioError, match="attribute format is 'seismo results', not 'seismo e"):
         seismo.open_ensemble(other)
+
+
+def test_results_of_the_other_kind_are_kept_by_resume(scenario, unbroken, tmp_path):
+    single = seismo.load(scenario).changed({"ensemble": None})
+    results = tmp_path / "e.h5"
+    shutil.copy(unbroken, results)
+    with pytest.raises(ScenarioError, match=r"holds an ensemble of runs.*with --no-resume"):
+        seismo.run(single, results, resume=True, backend="cpu", threads=1)
+    assert same(results, unbroken)
+    seismo.run(single, results, backend="cpu", threads=1).close()
+    with pytest.raises(ScenarioError, match="is no ensemble, which --resume goes on with"):
+        seismo.run(scenario, results, resume=True, backend="cpu", threads=1)
+
+
+def test_jobs_share_members_among_ranks_and_gpus(tmp_path):
+    """Ranks need not share a grid, and GPUs no shots."""
+    shots = "survey: {shots: [{position: {x: 150, z: 90}}, {position: {x: 200, z: 90}}]}\n"
+    text = WHOLE.replace("receivers:", shots + "receivers:")
+    several = seismo.load(scenario_file(tmp_path, text))
+    script = batch.batch_script(several, batch.MachineProfile(backend="gpu", gpus=4), tmp_path)
+    assert "--gpus 4" in script
+    assert "--shots" not in script
+    many = batch.MachineProfile(cpus=64, ranks=64)
+    batch.write_script(several, many, tmp_path)
+    with pytest.raises(ScenarioError, match=r"--array 2: .* leave --array out"):
+        batch.write_script(several, many, tmp_path, True, batch.JobArray(2))
 
 
 def test_a_damaged_trace_is_found(unbroken, tmp_path):

@@ -23,7 +23,7 @@ from typing import Any
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.device_threads import spread
 from seismo.backends.machine import free_disk
-from seismo.backends.select import BackendChoice
+from seismo.backends.select import BackendChoice, choose_all
 from seismo.errors import ScenarioError, StoppedError, StorageError, UnstableError
 from seismo.features.ensembles.collection import collect
 from seismo.features.ensembles.members import Members
@@ -34,7 +34,7 @@ from seismo.output.run_directory import sealed, write_new
 from seismo.output.run_directory.checkpoint import BEGINNING
 from seismo.output.run_directory.lock import Lock
 from seismo.output.run_directory.partial_files import run_folder
-from seismo.output.run_results import RunResults, results_target
+from seismo.output.run_results import RunResults, feature_results, results_target
 from seismo.runs import file_contents
 from seismo.runs.checkpoints import (
     Checkpoints,
@@ -83,10 +83,7 @@ def run_ensemble(ranks: SerialCommunicator, scenario: Scenario, request: Request
     if request.profile:
         raise scenario.mistake("ensemble", problem="has no profile: use --member 0 --profile")
     members.refuse_unsound()
-    choices, why = select_backends(
-        UnplacedRun(members[0]), request.backend, request.device, request.gpus, request.threads,
-        ranks,
-    )  # fmt: skip
+    choices, why = _devices(members, request, ranks)
     path = request.path_of(scenario)
     if path is None and ranks.processes > 1:
         raise ScenarioError("output: several ranks need a file to write to; name it")
@@ -103,6 +100,19 @@ def run_ensemble(ranks: SerialCommunicator, scenario: Scenario, request: Request
         return temporary_results("results.h5", lambda file: run_to(results_target(file)), Ensemble)
     run_to(results_target(path))
     return open_ensemble(path) if ranks.first else None
+
+
+def _devices(
+    members: Members, request: Request, ranks: SerialCommunicator
+) -> tuple[list[BackendChoice], str]:
+    """Choose where members run, and return the reason where there was a choice."""
+    if request.gpus == "auto":  # every GPU takes members of its own
+        choices = choose_all("auto", request.backend, request.device, request.threads, ranks)
+        return choices[: len(members)], ""
+    return select_backends(
+        UnplacedRun(members[0]), request.backend, request.device, request.gpus, request.threads,
+        ranks,
+    )  # fmt: skip
 
 
 def _by_itself(request: Request, scenario: Scenario) -> Request:
@@ -256,6 +266,11 @@ class EnsembleRun:
         """
         if not self.final.exists():
             return False
+        if feature_results(self.final) is None:
+            raise ScenarioError(
+                f"{self.final}: is no ensemble, which --resume goes on with; choose another "
+                "--output to keep it, or replace it with --no-resume"
+            )
         try:
             with open_ensemble(self.final) as results:
                 text = results.scenario
