@@ -90,6 +90,11 @@ def take_up(
         ScenarioError: nobody chose, and there is a checkpoint; or it is of another number of ranks.
         StorageError: no checkpoint is sound.
     """
+    if ranks.first and wanted is not False and (folder / checkpoint.BEGINNING).is_file():
+        raise ScenarioError(
+            f"{folder}: an unfinished run of several, such as an ensemble, left its members; go on "
+            "with it by seismo resume, choose another --output, or start over with --no-resume"
+        )
     if ranks.first and checkpoint.checkpoint_files(folder) and wanted is None:
         raise ScenarioError(f"{folder}: {_undecided(folder, identity)}")
     if not wanted:
@@ -212,7 +217,18 @@ def remove_all(folder: Path) -> None:
         path.unlink()
     for other in folder.glob("rank-*"):
         shutil.rmtree(other)
+    remove_members(folder)
     remove_parts(folder)
+
+
+def remove_members(folder: Path) -> None:
+    """Remove the finished and unfinished members of a run of several, and what tells of them."""
+    for path in folder.glob("member-*"):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    (folder / checkpoint.BEGINNING).unlink(missing_ok=True)
 
 
 class Checkpoints:

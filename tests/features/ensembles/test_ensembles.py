@@ -226,6 +226,36 @@ def test_an_ensemble_stops_between_members(scenario, tmp_path):
         seismo.run(changed, tmp_path / "e.h5", resume=True, backend="cpu", threads=1)
 
 
+def test_runs_of_the_other_kind_are_kept_until_they_are_given_up(scenario, tmp_path):
+    """Neither takes the folder of the other for its own."""
+    results = tmp_path / "e.h5"
+    signals = Signals()
+
+    def stop(progress):
+        signals.stop |= 4 * progress.step == progress.steps > 0
+
+    single = seismo.load(scenario).changed({"ensemble": None, "checkpoint.steps": 5})
+    with pytest.raises(StoppedError):
+        seismo.run(scenario, results, stop, backend="cpu", threads=1, signals=signals)
+    for wanted in (None, True):
+        with pytest.raises(ScenarioError, match=r"run of several, .* left its members"):
+            seismo.run(single, results, resume=wanted, backend="cpu", threads=1)
+
+    def kill(progress):
+        if progress.phase == "checkpoint":
+            raise _KilledError
+
+    with pytest.raises(_KilledError):
+        seismo.run(single, results, kill, resume=False, backend="cpu", threads=1)
+    folder = tmp_path / "e.h5.run"
+    assert not list(folder.glob("member*"))
+    for wanted in (None, True):
+        with pytest.raises(ScenarioError, match="an unfinished run that is no ensemble left a ch"):
+            seismo.run(scenario, results, resume=wanted, backend="cpu", threads=1)
+    seismo.run(scenario, results, resume=False, backend="cpu", threads=1).close()
+    assert not folder.exists()
+
+
 def test_complete_results_are_not_made_again(scenario, unbroken, monkeypatch):
     runs = counted(monkeypatch)
     seismo.run(scenario, unbroken, resume=True, backend="cpu", threads=1).close()

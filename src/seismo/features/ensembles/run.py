@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,7 +30,7 @@ from seismo.features.ensembles.results import Ensemble, open_ensemble
 from seismo.output.results import temporary_results
 from seismo.output.results_file import COMPLETE, ResultsWriter
 from seismo.output.run_directory import sealed, write_new
-from seismo.output.run_directory.checkpoint import BEGINNING
+from seismo.output.run_directory.checkpoint import BEGINNING, checkpoint_files
 from seismo.output.run_directory.lock import Lock
 from seismo.output.run_directory.partial_files import run_folder
 from seismo.output.run_results import RunResults, feature_results, results_target
@@ -40,7 +39,9 @@ from seismo.runs.checkpoints import (
     Checkpoints,
     origin_of,
     read_beginning_file,
+    remove_all,
     remove_later,
+    remove_members,
     take_up,
 )
 from seismo.runs.compatibility import digest, identity_of, refuse_another, refuse_results
@@ -106,13 +107,13 @@ def _devices(
     members: Members, request: Request, ranks: SerialCommunicator
 ) -> tuple[list[BackendChoice], str]:
     """Choose where members run, and return the reason where there was a choice."""
-    if request.gpus == "auto":  # every GPU takes members of its own
-        choices = choose_all("auto", request.backend, request.device, request.threads, ranks)
+    count = request.gpus
+    if count == "auto":  # each takes members of its own
+        choices = choose_all(count, request.backend, request.device, request.threads, ranks)
         return choices[: len(members)], ""
     return select_backends(
-        UnplacedRun(members[0]), request.backend, request.device, request.gpus, request.threads,
-        ranks,
-    )  # fmt: skip
+        UnplacedRun(members[0]), request.backend, request.device, count, request.threads, ranks
+    )
 
 
 def _by_itself(request: Request, scenario: Scenario) -> Request:
@@ -249,7 +250,12 @@ class EnsembleRun:
             return False
         if self.request.resume and self._is_complete(identity):
             return True
-        self._remove()
+        if checkpoint_files(self.folder) and self.request.resume is not False:
+            raise ScenarioError(
+                f"{self.folder}: an unfinished run that is no ensemble left a checkpoint; choose "
+                "another --output to keep it, or start over with --no-resume"
+            )
+        remove_all(self.folder)
         self._refuse_small_disk(discretization)
         facts = {
             "identity": identity, "results": self.final.name, "backend": self.backend.name,
@@ -388,22 +394,14 @@ class EnsembleRun:
         facts = {"members": len(files), "elapsed_s": elapsed, **self.backend.describe()}
         attributes = {**self.assessment.attributes, "identity": self.identity}
         collect(self.final, self.members, files, attributes, facts)
-        self._remove()
+        remove_members(self.folder)
         note = f"{len(files)} members in {clock_time(elapsed)}, all included"
         self.report(Progress("done", 1, 1, note=note))
 
     def _tidy(self) -> None:
         """Remove the folder of a run that has nothing to go on from."""
         if not self._finished and not any(self.folder.glob("member-*.run/checkpoint-*")):
-            self._remove()
-
-    def _remove(self) -> None:
-        """Remove all members, and what tells of them."""
-        for file in self.folder.glob("member-*.h5"):
-            file.unlink()
-        for folder in self.folder.glob("member-*.run"):
-            shutil.rmtree(folder)
-        (self.folder / BEGINNING).unlink(missing_ok=True)
+            remove_members(self.folder)
 
 
 RUNS = run_ensemble
