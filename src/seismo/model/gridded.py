@@ -50,7 +50,7 @@ def interpolate(samples: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarra
         return _tensor(samples, indices)
     if len(indices) == 3 and _first_alone(indices):
         first, *across = indices
-        planes = _along_axis(samples, 0, first)
+        planes = _along_axis(samples, 0, *_cell(first.ravel(), len(samples)))
         result = _points(np.moveaxis(planes, 0, -1), [index[0] for index in across])
         return np.moveaxis(result, -1, 0)
     return _points(samples, indices)
@@ -86,19 +86,24 @@ def _first_alone(indices: Sequence[np.ndarray]) -> bool:
 
 
 def _tensor(samples: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
-    """Interpolate axis by axis."""
-    result = samples
-    for axis, index in enumerate(indices):
-        result = _along_axis(result, axis, index)
+    """Interpolate axis by axis, within the box that holds the cells of all places."""
+    cells = [_cell(i.ravel(), count) for i, count in zip(indices, samples.shape, strict=True)]
+    first = [int(low.min(initial=n - 1)) for (low, _), n in zip(cells, samples.shape, strict=True)]
+    behind = [int(low.max(initial=0)) + 2 for low, _ in cells]
+    result = samples[tuple(map(slice, first, behind))]
+    for axis, (low, weight) in enumerate(cells):
+        result = _along_axis(result, axis, low - first[axis], weight)
     return result.reshape(np.broadcast_shapes(*(index.shape for index in indices)))
 
 
-def _along_axis(samples: np.ndarray, axis: int, index: np.ndarray) -> np.ndarray:
-    """Interpolate along an axis, at all values of an index."""
-    low, weight = _cell(index.ravel(), samples.shape[axis])
+def _along_axis(samples: np.ndarray, axis: int, low: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Interpolate along an axis, so far behind points of these numbers."""
+    below = samples.take(low, axis)
+    if not weight.any():
+        return below
     above = samples.take(low + (weight > 0.0), axis)
     weight = weight.reshape([-1 if a == axis else 1 for a in range(samples.ndim)])
-    return samples.take(low, axis) * (1.0 - weight) + above * weight
+    return below * (1.0 - weight) + above * weight
 
 
 def _points(samples: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
