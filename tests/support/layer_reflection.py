@@ -68,7 +68,7 @@ def stretches(layer: PmlParameters, width: int, dt: float, w: np.ndarray) -> np.
         w: (waves) angular frequencies.
 
     Returns:
-        (3, waves, points) of the line.
+        (4, waves, points) of the line; the last two at nodes and at half points.
     """
     rows = []
     thick = PmlParameters(1e-9, 1.0, 0.02, 3.0, layer.velocity, layer.least_shift)
@@ -80,7 +80,8 @@ def stretches(layer: PmlParameters, width: int, dt: float, w: np.ndarray) -> np.
     for b, a, ikappa in ((0, 1, 2), (3, 4, 5)):
         both = [r[ikappa] + r[a] / (1 - r[b] * delay) for r in rows]
         found.append(both[0] + both[1] - 1.0)
-    return np.array([*found, np.broadcast_to(rows[0][6] * rows[1][6], found[0].shape)])
+    kept = [np.broadcast_to(rows[0][n] * rows[1][n], found[0].shape) for n in (6, 7)]
+    return np.array([*found, *kept])
 
 
 def line(waves: list[Wave], order: int, layer: PmlParameters, width: int, dt: float) -> np.ndarray:
@@ -90,15 +91,16 @@ def line(waves: list[Wave], order: int, layer: PmlParameters, width: int, dt: fl
     squares = np.array([_squares(wave, first, second) for wave in waves])  # (waves, 2)
     rates = np.array([wave.own for wave in waves]) ** 2 * squares.sum(1)  # -(d/dt)^2
     w = 2 / dt * np.arcsin(0.5 * dt * np.sqrt(rates))
-    nodes, halves, kept = stretches(layer, width, dt, w)
+    nodes, halves, *kept = stretches(layer, width, dt, w)
     fields = []
     for n, wave in enumerate(waves):
         across, rate = np.sqrt(squares[n, 1]), rates[n]
         if wave.kind == "acoustic":
             fields.append(_acoustic(wave, rate, across, nodes[n], halves[n], straight, up, down))
         else:
-            slope = (np.exp(-0.5j * w[n] * dt) / kept[n] - np.exp(0.5j * w[n] * dt)) / dt
-            fields.append(_elastic(wave, across, slope, nodes[n], halves[n], up, down))
+            turn = np.exp(0.5j * w[n] * dt)
+            slopes = [(1.0 / (turn * share[n]) - turn) / dt for share in kept]
+            fields.append(_elastic(wave, across, slopes, nodes[n], halves[n], up, down))
     return np.array(fields)
 
 
@@ -121,24 +123,23 @@ def _acoustic(wave, rate, across, nodes, halves, straight, up, down) -> np.ndarr
     return np.linalg.solve(system, source)[THICK + 4 : THICK + INNER]
 
 
-def _elastic(wave, across, slope, nodes, halves, up, down) -> np.ndarray:
+def _elastic(wave, across, slopes, nodes, halves, up, down) -> np.ndarray:
     """Solve the P-SV equations, driven by a potential of the wave's own kind.
 
     With the slope in time t, (exp(-i w dt / 2) / m - exp(i w dt / 2)) / dt where a step leaves m of
-    a field, and G, D stretched: t^2 vx = G (P D vx + l i k vz) + i k M (i k vx + G vz), and
-    t^2 vz = D M (i k vx + G vz) + i k (P i k vz + l D vx).
+    a field, at nodes and half points, and G, D stretched: t^2 vx = G (P D vx + l i k vz)
+    + i k M (i k vx + G vz), and t^2 vz = D M (i k vx + G vz) + i k (P i k vz + l D vx).
     """
     rise, fall, ik = halves[:, None] * up, nodes[:, None] * down, 1j * across
     stiff, shear = wave.velocity**2, (wave.velocity / wave.ratio) ** 2
     weak = stiff - 2 * shear
-    slow, inverse = np.diag(slope), 1.0 / slope
-    rise_of, fall_of = rise * inverse, fall * inverse  # after a stress has been found by its slope
-    spot = np.diag(inverse)
+    at_nodes, at_halves = (1.0 / slope for slope in slopes)
+    rise_of, fall_of = rise * at_nodes, fall * at_halves  # of stresses, found by their slopes
     system = np.block([
-        [stiff * rise_of @ fall - shear * across**2 * spot - slow,
-         ik * (weak * rise_of + shear * inverse[:, None] * rise)],
-        [ik * (shear * fall_of + weak * inverse[:, None] * fall),
-         shear * fall_of @ rise - stiff * across**2 * spot - slow],
+        [stiff * rise_of @ fall - np.diag(shear * across**2 * at_halves + slopes[1]),
+         ik * (weak * rise_of + shear * at_halves[:, None] * rise)],
+        [ik * (shear * fall_of + weak * at_nodes[:, None] * fall),
+         shear * fall_of @ rise - np.diag(stiff * across**2 * at_nodes + slopes[0])],
     ])  # fmt: skip
     point = np.zeros(len(up))
     point[THICK + 4] = 1.0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo.runs.prediction.kept_dispersion import kept_dispersion
+from seismo.runs.prediction.checks.kept_dispersion import kept_dispersion
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

@@ -9,6 +9,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 import soft_basin
 
+import seismo
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 
@@ -48,3 +49,10 @@ def test_a_section_has_the_same_rows() -> None:
     assert discretization.grid.axes == "xz"
     space = soft_basin.Problem(1.0, 6000.0).scenario(True)
     assert discretize(from_dict(space)).grid.points[2] == discretization.grid.points[2]
+
+
+@pytest.mark.slow
+def test_it_is_told_what_the_layers_of_the_shipped_basin_send_back() -> None:
+    """Found is the worst trace, against a region 84 km wider on all sides, layers of 60 points."""
+    scenario = Path(__file__).parents[3] / "scenarios" / "soft_basin.yaml"
+    assert 0.5 < seismo.check(scenario).expected.error / 0.139 < 3.0

@@ -25,7 +25,7 @@ BASIN = {
                    "count": 5}],
 }  # fmt: skip
 PLAIN = {"extent": {"x": 2000.0, "z": 1000.0}, "spacing": 20.0, "accuracy": 0.025}
-FINE = {"extent": {"x": 2000.0, "z": 1000.0}, "spacing": 5.0, "accuracy": 0.025}
+FINE = {"extent": {"x": 2000.0, "z": 1000.0}, "spacing": 5.0, "accuracy": 0.01}
 REFINED = {"extent": {"x": 1995.0, "z": 990.0}, "spacing": 5.0, "accuracy": 0.1,
            "refinement": [{"below": 300.0}]}  # fmt: skip
 

@@ -332,7 +332,21 @@ def _of_layers(
         )
     begin = steps[0] * coarser * discretization.clock.dt
     back = damped_error(discretization, damping, points, coarser, begin)
+    if not discretization.field_damping.averaged:  # else beds guide waves of each incidence
+        back *= _converted(discretization, damping)
+    back = min(1.0, back)
     return math.hypot(matched, back, _of_beds(discretization, points, steps[1]))
+
+
+def _converted(discretization: Discretization, damping: float) -> float:
+    """Return by how much more the run's own layers send back than their law for scalar waves says.
+
+    That law is asked of other layers, and of parts of a run: it takes less time.
+    """
+    points = discretization.scenario.boundaries.layer.points
+    known = images_error(discretization, points, damping=damping)
+    scalar = damped_error(discretization, damping, points)
+    return known / scalar if known and scalar else 1.0
 
 
 def _of_beds(discretization: Discretization, points: int, end: int) -> float:

@@ -23,6 +23,7 @@ from seismo.runs.prediction.checks.coverage import (
     outside,
     uncovered,
 )
+from seismo.runs.prediction.checks.kept_dispersion import kept_dispersion
 from seismo.runs.prediction.checks.model_parts import dropped, hidden_parts, kept
 from seismo.runs.prediction.checks.odd_media import ODD_MEDIA, medium_name
 from seismo.runs.prediction.checks.positions import (
@@ -35,7 +36,6 @@ from seismo.runs.prediction.checks.positions import (
 from seismo.runs.prediction.checks.shapes import outlines, percents, radians, tiny_lengths
 from seismo.runs.prediction.checks.timing import MOMENTS, TIMING, unlike_the_motion
 from seismo.runs.prediction.contacts.near_contacts import near_contacts
-from seismo.runs.prediction.kept_dispersion import kept_dispersion
 from seismo.runs.prediction.lines import WarningLines, percent, warnings_of_features
 from seismo.runs.prediction.remedy import (
     absorbing_spacing,

@@ -1,18 +1,13 @@
 """Reflections of absorbing layers by images of sources, over the time of a record.
 
-In the plane through a source, a receiver and the normal of a face, with w complex (Aki & Richards
-2002, sections 6.1 and 6.5), the displacement of a force F and a moment M in a single rock is the
-sum of plane waves k = (kx, kz), including evanescent waves and near fields::
-
-    u = integral [ k (k.s) / w^2 e_P / kz_P + (s / vs^2 - k (k.s) / w^2) e_S / kz_S ] dkx,
-    s = F + i M k,    e = exp(i kx x + i kz z),    kz = sqrt((w / c)^2 - kx^2)
-
-The reflection by a face has the paths z to it and from it, with each wave times its reflection by
-the layer of the run on its grid (`seismo.runs.prediction.layer_waves`). Its energy within the
+The reflection by a face is that of all plane waves of a source (`seismo.runs.prediction.
+image_fields`), on the way to the face and from it, each with its reflection by the layer of the run
+on its grid (`seismo.runs.prediction.layer_waves`); layers that damp the fields convert P and SV
+waves into each other, too (`seismo.runs.prediction.layer_equations`). Its energy within the
 record counts over that of the straight path. So waves that go through to the outer end of a layer,
 as long ones do where its alpha makes it thin for them, count when they are back before the run
 ends. A free surface adds images (`seismo.runs.prediction.surface_images`). No rays are bent, nor
-are waves guided or converted; the rocks are taken at the face.
+are waves guided; the rocks are taken at the face.
 """
 
 from __future__ import annotations
@@ -20,7 +15,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -28,9 +23,10 @@ import numpy as np
 from seismo.acquisition.receivers import paths_of, thinned
 from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES
-from seismo.grid.spline import interpolated
 from seismo.runs.prediction.contacts.radiation import is_isotropic, strengths
-from seismo.runs.prediction.layer_waves import LayerWaves, goes_along
+from seismo.runs.prediction.image_fields import DECAYED, Reflections, Way, fields
+from seismo.runs.prediction.layer_equations import SentBackConverted
+from seismo.runs.prediction.layer_waves import LayerWaves, SentBack, goes_along
 from seismo.runs.prediction.surface_images import image_factor
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.cpml import strength
@@ -44,14 +40,8 @@ _SAMPLES = 4.0  # in the shortest period
 _HIGHEST = 1.0  # frequency over that of the shortest period
 _LONGER = 2  # times the time looked at, after which transforms repeat
 _GROWTH = 4.0  # exponent, over the time looked at, of the imaginary part of w
-_DECAYED = 8.0  # exponent of evanescent waves that are left out
 _NEAREST = 2.0  # cells: no way to a face and from it is shorter
-_FREQUENCIES = 60  # at which layers are sampled, where there are more
-_TOWARDS_ZERO = 1.5  # power by which these crowd there
-_INCIDENCES = 10  # of waves that travel, and
-_EVANESCENT = 5  # of such that decay
 _UNREACHED = 1e-4  # of the energy that a receiver would have later: the least it counts as having
-_NOTHING = 1e-30  # sent back at most, for a logarithm
 _MATTERS = 0.1  # of the energy of the worst path: faces above are evaluated again
 # Time derivatives of displacement that are recorded, and of a moment that a source is.
 _RATES = {"velocity": 1, "acceleration": 2, "strain_rate": 1, "rotation": 1, "divergence": 1}
@@ -120,9 +110,9 @@ class _Times:
 
 def images_error(
     discretization: Discretization, points: int, coarser: float = 1.0,
-    during: tuple[float, float] = (0.0, math.inf),
+    during: tuple[float, float] = (0.0, math.inf), damping: float = 0.0,
 ) -> float | None:  # fmt: skip
-    """Return the relative error of the worst trace by reflections of matched layers.
+    """Return the relative error of the worst trace by reflections of layers.
 
     None without any path between a local source and a receiver.
 
@@ -131,10 +121,11 @@ def images_error(
         points: of the layers.
         coarser: times as large a spacing as its own.
         during: s, when the layers are such.
+        damping: of the fields, as a share of the layers' own d.
     """
     points_now = discretization.scenario.boundaries.layer.points
-    present = (points_now, 1.0, (0.0, math.inf))
-    changed = (points, coarser, during)
+    present = (points_now, 1.0, (0.0, math.inf), damping)
+    changed = (points, coarser, during, damping)
     energies = _energies(discretization, present, None)
     if energies and changed != present:
         # Of other layers the worst path is followed, by the faces that matter to it.
@@ -159,14 +150,14 @@ def _totals(energies: _Energies) -> dict[int, float]:
 
 
 def _energies(
-    discretization: Discretization, layers: tuple[int, float, tuple[float, float]],
+    discretization: Discretization, layers: tuple[int, float, tuple[float, float], float],
     pairs: frozenset[tuple[int, _Face]] | None,
 ) -> _Energies | None:  # fmt: skip
     """Return reflected over direct energy of paths by faces; None without paths.
 
     Args:
         discretization: of the run.
-        layers: their points, times as large a spacing, and when they are such.
+        layers: their points, times as large a spacing, when they are such, and damping.
         pairs: of path and face, None of all.
     """
     key = (_energies, layers, pairs)
@@ -178,7 +169,7 @@ def _energies(
 
 def _compute(
     discretization: Discretization, points: int, coarser: float, during: tuple[float, float],
-    pairs: frozenset[tuple[int, _Face]] | None,
+    damping: float, pairs: frozenset[tuple[int, _Face]] | None,
 ) -> _Energies | None:  # fmt: skip
     paths = _paths(discretization)
     if not paths:
@@ -188,12 +179,12 @@ def _compute(
     if not paths:
         return None
     nearest = _nearest(discretization, paths)
-    profile = strength(discretization, 0.0, points)
+    profile = strength(discretization, damping, points)
     energies: _Energies = {}
-    tables: dict[tuple[float, ...], _SentBack] = {}
+    tables: dict[tuple[float, ...], Reflections] = {}
     straight: dict[tuple[float, ...], float] = {}
     for axis, side in _absorbing(discretization):
-        rocks = _rocks(discretization, axis, side, paths)
+        rocks = _rocks(discretization, axis, side, paths, bool(damping))
         for (rock, count), (n, path) in product(rocks.items(), enumerate(paths)):
             pair = (n, (axis, side))
             energies.setdefault(pair, 0.0)
@@ -201,18 +192,18 @@ def _compute(
             # Not in a fluid beside SH waves.
             if (pairs and pair not in pairs) or not any(rock):
                 continue
-            if goes_along(discretization, float(along), float(away)):
+            if not damping and goes_along(discretization, float(along), float(away)):
                 continue
-            layers = []
-            for speed in rock:
-                layer = LayerWaves(discretization, axis, side, speed, profile, points, coarser)
-                if speed and (layer.spacing, speed) not in tables:
-                    tables[layer.spacing, speed] = _SentBack(layer, times.angular, nearest)
-                layers.append(tables.get((layer.spacing, speed)))
+            layer = LayerWaves(discretization, axis, side, max(rock), profile, points, coarser)
+            if (layer.spacing, *rock) not in tables:
+                tables[layer.spacing, *rock] = _reflections(
+                    layer, rock, times.angular, DECAYED / nearest
+                )
+            back_from = tables[layer.spacing, *rock]
             if (n, *rock) not in straight:
-                straight[n, *rock] = _straight(discretization, times, path, rock)
+                straight[n, *rock] = _straight(discretization, times, path, rock, bool(damping))
             if straight[n, *rock]:
-                back = _by_face(discretization, times, path, rock, axis, side, layers, during)
+                back = _by_face(discretization, times, path, rock, (axis, side), back_from, during)
                 energies[pair] += count / rocks.total() * back / straight[n, *rock]
     return energies
 
@@ -307,18 +298,18 @@ def _nearest(discretization: Discretization, paths: Sequence[_Path]) -> float:
 
 
 def _rocks(
-    discretization: Discretization, axis: str, side: int, paths: Sequence[_Path]
+    discretization: Discretization, axis: str, side: int, paths: Sequence[_Path], converted: bool
 ) -> Counter[tuple[float, float]]:
     """Count vp and vs at a face; for a face across x or y between source and receivers in depth.
 
-    Of isotropic sources vs counts as 0.
+    Of isotropic sources vs counts as 0, unless P waves are converted.
     """
     source = np.array(paths[0].source.position)
     depth = float(np.mean([path.position[2] for path in paths]))
     position = np.repeat(source[:, None], 1 if axis == "z" else _DEPTHS, axis=1)
     position[2] = np.linspace(source[2], depth, position.shape[1])
     position[AXES.index(axis)] = discretization.grid.limits(axis)[side]
-    shears = any(not is_isotropic(path.source) for path in paths)
+    shears = converted or any(not is_isotropic(path.source) for path in paths)
     rocks: Counter[tuple[float, float]] = Counter()
     for point in position.T[:, None]:
         medium = discretization.earth.at(point, discretization.grid.dimensions)
@@ -327,79 +318,64 @@ def _rocks(
     return rocks
 
 
-class _SentBack:
-    """Reflection of plane waves by a layer, interpolated between samples."""
-
-    def __init__(self, layer: LayerWaves, angular: np.ndarray, away: float) -> None:
-        """Ask a layer of waves of frequencies w (frequency) in 1/s, and a way to it in m."""
-        sampled = angular
-        if len(angular) > _FREQUENCIES:
-            share = np.linspace(0.0, 1.0, _FREQUENCIES) ** _TOWARDS_ZERO
-            sampled = angular[0] + (angular[-1] - angular[0]) * share
-        k = sampled / layer.velocity
-        self.decay = _DECAYED / away
-        # Incidences of waves that travel, and decay of others (`_ranks`).
-        travelling = np.arange(_INCIDENCES) / _INCIDENCES
-        self.rank = np.append(travelling, 1.0 + np.arange(1, _EVANESCENT + 1) / _EVANESCENT)
-        size = np.abs(k)[:, None]
-        sine = np.sin(0.5 * math.pi * np.minimum(self.rank, 1.0))
-        kx = np.hypot(size * sine, self.decay * np.maximum(self.rank - 1.0, 0.0) ** 2)
-        cosine = np.sqrt(1.0 - (kx / k[:, None]) ** 2)
-        back = layer.sent_back(np.repeat(k, len(self.rank)), cosine.ravel()).reshape(cosine.shape)
-        # The logarithm, steady from wave to wave.
-        turn = np.unwrap(np.angle(back), axis=1)
-        turn += (np.unwrap(turn[:, 0]) - turn[:, 0])[:, None]
-        every = np.log(np.maximum(np.abs(back), _NOTHING)) + 1j * turn
-        if sampled is not angular:
-            every = interpolated(sampled.real, every, angular.real)
-        self.logarithm = every
-        self.size = np.abs(angular / layer.velocity)[:, None]
-
-    def of(self, kx: np.ndarray) -> np.ndarray:
-        """Return it (frequency, wave) of waves of kx in 1/m."""
-        sine = np.minimum(np.abs(kx) / self.size, 1.0)
-        decay = np.sqrt(np.maximum(kx**2 - self.size**2, 0.0))
-        rank = np.arcsin(sine) / (0.5 * math.pi) + np.sqrt(decay / self.decay)
-        return np.exp([
-            np.interp(ranks, self.rank, row.real) + 1j * np.interp(ranks, self.rank, row.imag)
-            for ranks, row in zip(rank, self.logarithm, strict=True)
-        ])  # fmt: skip
+def _reflections(
+    layer: LayerWaves, rock: tuple[float, float], angular: np.ndarray, decay: float
+) -> Reflections:
+    """Return the reflections of waves of w (frequency) in 1/s, and of a decay up to 1/m."""
+    if layer.layer.damping and all(rock):
+        converted = SentBackConverted(layer, rock[1], angular, decay)
+        sideways = layer.discretization.grid.dimensions == 3  # SH waves
+        s = SentBack(replace(layer, velocity=rock[1]), angular, decay) if sideways else None
+        return Reflections(None, s, converted)
+    p, s = (
+        SentBack(replace(layer, velocity=speed), angular, decay) if speed else None
+        for speed in rock
+    )
+    return Reflections(p, s)
 
 
 def _by_face(
     discretization: Discretization, times: _Times, path: _Path, rock: tuple[float, float],
-    axis: str, side: int, layers: Sequence[_SentBack | None], during: tuple[float, float],
+    face: _Face, layer: Reflections, during: tuple[float, float],
 ) -> float:  # fmt: skip
     """Return the energy of a path by a face."""
-    along, away = _ways(discretization, (axis, side), *path.ends)
+    axis, side = face
+    along, away = (float(length) for length in _ways(discretization, face, *path.ends))
     a = AXES.index(axis)
+    to_face = abs(path.ends[0][a] - discretization.grid.limits(axis)[side])
+    way = Way(along, min(to_face, away), max(away - to_face, 0.0))
     normal = np.eye(3)[a] * (2.0 * side - 1.0)
     across = path.offset * (np.arange(3) != a)
     if not across.any():
         across[next(n for n in (0, 2, 1) if n != a)] = 1.0
-    fields = _fields(times, path, rock, (across, normal), (float(along), float(away)), layers)
-    fields = fields * _images(discretization, times, path, rock, (axis, side))
-    energy = times.energy(fields, during)
+    spectra = _spectra(times, path, rock, (across, normal), way, layer)
+    spectra = spectra * _images(discretization, times, path, rock, face)
+    energy = times.energy(spectra, during)
     if discretization.grid.dimensions == 3:
-        energy *= float(np.linalg.norm(path.offset) / np.hypot(along, away))
+        energy *= float(np.linalg.norm(path.offset) / math.hypot(along, away))
     return energy
 
 
 def _straight(
-    discretization: Discretization, times: _Times, path: _Path, rock: tuple[float, float]
-) -> float:
-    """Return the energy of a straight path: in an earth of a single rock the recorded energy."""
+    discretization: Discretization, times: _Times, path: _Path, rock: tuple[float, float],
+    damped: bool,
+) -> float:  # fmt: skip
+    """Return the energy of a straight path: in an earth of a single rock the recorded energy.
+
+    And beside layers that damp the fields: what they send back arrives with the direct waves.
+    """
     offset = path.offset
     other = np.array([-offset[2], 0.0, offset[0]])
     if discretization.grid.dimensions == 3:
         other = np.cross(offset, np.eye(3)[np.argmin(np.abs(offset))])
     length = max(float(np.linalg.norm(offset)), _NEAREST * min(discretization.waves.spacing))
-    fields = _fields(times, path, rock, (other, offset), (0.0, length), (None, None))
-    fields = fields * _images(discretization, times, path, rock, None)
-    ever = times.energy(fields, later=True)
-    if len(discretization.waves.passages) > 1:
+    way = Way(0.0, length, 0.0)
+    spectra = _spectra(times, path, rock, (other, offset), way, Reflections())
+    spectra = spectra * _images(discretization, times, path, rock, None)
+    ever = times.energy(spectra, later=True)
+    if len(discretization.waves.passages) > 1 and not damped:
         return ever
-    return max(times.energy(fields), _UNREACHED * ever)
+    return max(times.energy(spectra), _UNREACHED * ever)
 
 
 def _images(
@@ -411,9 +387,9 @@ def _images(
     return image_factor(discretization, path.source, path.position, velocity, face, times.angular)
 
 
-def _fields(
+def _spectra(
     times: _Times, path: _Path, rock: tuple[float, float], axes: tuple[np.ndarray, np.ndarray],
-    way: tuple[float, float], layers: Sequence[_SentBack | None],
+    way: Way, layer: Reflections,
 ) -> np.ndarray:  # fmt: skip
     """Return the components (component, frequency) of a receiver's record.
 
@@ -422,59 +398,13 @@ def _fields(
         path: source, and recorded quantity.
         rock: vp and vs in m/s, 0 without such waves.
         axes: directions x and z of the plane.
-        way: along x and z in m.
-        layers: reflect P and S waves; None for direct waves.
+        way: of the path.
+        layer: that reflects.
     """
     x, z = (direction / np.linalg.norm(direction) for direction in axes)
     turned = np.array([x, np.cross(z, x), z])
     force, moment = strengths(path.source)
-    force, moment = turned @ force, turned @ moment @ turned.T
-    w = times.angular[:, None]
-    speeds = [speed for speed in rock if speed]
-    # Waves of all kinds have the same kx, since their near fields cancel.
-    step = 2.0 * math.pi / (max(speeds) * times.t[-1] + 2.0 * (way[0] + way[1]))
-    most = math.ceil(math.hypot(abs(w[-1, 0]) / min(speeds), _DECAYED / way[1]) / step)
-    kx = step * (np.arange(-most, most) + 0.5)
-    back = _together(layers, kx, abs(w) / min(speeds))
-    total: np.ndarray | float = 0.0
-    for n, (speed, sent) in enumerate(zip(rock, back, strict=True)):
-        if not speed:
-            continue
-        kz = np.sqrt((w / speed) ** 2 - kx**2)
-        wave = 1j * sent * np.exp(1j * (kx * way[0] + kz * way[1])) / kz * step
-        k = np.array([np.broadcast_to(kx, kz.shape), np.zeros_like(kz), kz])
-        acting = force[:, None, None] + 1j * np.einsum("ij,jwk->iwk", moment, k)
-        pushed = k * (k * acting).sum(axis=0) / w**2
-        motion = acting / speed**2 - pushed if n else pushed
-        total = total + (_recorded(path.quantity, motion, k) * wave).sum(axis=-1)
-    return np.asarray(total * times.spectrum(path))
-
-
-def _together(
-    layers: Sequence[_SentBack | None], kx: np.ndarray, shortest: np.ndarray
-) -> list[np.ndarray | float]:
-    """Return the reflection of P and S waves, 1 for direct waves.
-
-    The faster both decay towards a layer, the less may these differ: the reflection of near fields,
-    which cancel, would else be the error of their difference.
-
-    Args:
-        layers: that P and S waves meet.
-        kx: (wave) 1/m.
-        shortest: wavenumbers (frequency, 1) of S waves in 1/m.
-    """
-    back: list[np.ndarray | float] = [1.0 if layer is None else layer.of(kx) for layer in layers]
-    if None not in layers:
-        back[0] = back[1] + (back[0] - back[1]) * np.minimum(1.0, (shortest / kx) ** 2)
-    return back
-
-
-def _recorded(quantity: str, motion: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Return the record (component, frequency, wave) of displacements of waves k."""
-    if quantity in ("displacement", "velocity", "acceleration"):
-        return motion
-    if quantity in ("pressure", "divergence"):
-        return (k * motion).sum(axis=0)[None]
-    if quantity == "rotation":
-        return np.cross(k, motion, axis=0)
-    return np.concatenate([k[0] * motion, k[2] * motion])
+    acting = turned @ force, turned @ moment @ turned.T
+    longest = max(rock) * times.t[-1]
+    unit = fields(times.angular, acting, path.quantity, rock, way, layer, longest)
+    return unit * times.spectrum(path)

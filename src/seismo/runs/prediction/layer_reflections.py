@@ -12,8 +12,9 @@ slower waves through to their outer end. Plane waves meet the layers of the run 
 scalar P and S waves of the rock at a face: next to nothing comes back of upright ones, and more the
 flatter they are, so that here, too, a reflection is the mean of waves that arrive together. A path
 by way of a face is that from the source's image behind it, and counts by how much more than the
-straight path it spreads, near fields of moments included. P and S waves count by the radiation of a
-source: explosions P waves alone, far away forces and moments by their velocities
+straight path it spreads, near fields of moments included. By how much more comes back of P and SV
+waves, which layers convert, `seismo.runs.prediction.layer_images` says. P and S waves count by the
+radiation of a source: explosions P waves alone, far away forces and moments by their velocities
 
     P / S = (vs / vp)^(n + 1) of forces, (vs / vp)^(n + 3) of moments      in n dimensions
 

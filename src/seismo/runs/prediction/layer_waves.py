@@ -11,7 +11,7 @@ fall, each by the m of its place: upright waves keep their impedance, and only t
 a node to the next half point sends them back. Inside, p is an incoming wave exp(i q n) and a
 reflected wave R exp(-i q n); the equations of the layer's points and of a few inside it make R::
 
-    inside, both waves | WINDOW points | the layer | nothing
+    inside, both waves | points in a window | the layer | nothing
 """
 
 from __future__ import annotations
@@ -22,9 +22,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo.grid.grid import AXES
+from seismo.runs.prediction.layer_equations import (
+    WINDOW,
+    reflected,
+    sampled_frequencies,
+    second_differences,
+    symbol,
+)
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.cpml import PmlParameters, outward
 
+# Samples of a reflection:
+_INCIDENCES = 10  # of waves that travel, and
+_EVANESCENT = 5  # of such that decay
+_NOTHING = 1e-30  # sent back at most, for a logarithm
 # Waves at grazing incidence (`seismo.runs.prediction.layer_reflections`):
 STEEP = 0.5  # cosine of the angle of incidence from which on they are none
 SHORT = 80.0  # radians along a face, below which plane waves of too many angles arrive together
@@ -61,13 +72,18 @@ class LayerWaves:
         return self.coarser * grid.edge(self.axis, edge)
 
     @property
+    def first(self) -> np.ndarray:
+        """Coefficients of first differences."""
+        return np.asarray(self.discretization.stencil.first)
+
+    @property
     def depth(self) -> float:
         """Thickness of the layer in m."""
         return self.points * self.spacing
 
     def stretched_depth(self, k: np.ndarray) -> np.ndarray:
         """Return the complex thickness (wave) in m, the sum of s, as waves go through upright."""
-        nodes, _ = self._stretches(k, 0)
+        nodes, _ = self.stretches(k, 0)
         return np.asarray(self.spacing * (1.0 / nodes).sum(axis=1))
 
     def sent_back(self, k: np.ndarray, cosine: np.ndarray) -> np.ndarray:
@@ -77,47 +93,29 @@ class LayerWaves:
             k: (wave) wavenumbers in 1/m.
             cosine: (wave) of the incidences.
         """
-        stencil = self.discretization.stencil
-        first = np.asarray(stencil.first)
-        second = np.asarray(
-            stencil.second if self.discretization.physics.differences == "second" else []
-        )
-        outside = 2 * len(first)
-        inside = 2 * outside  # points inside the face, known as waves or solved for
+        first = self.first
+        second = np.zeros(0)
+        if self.discretization.physics.differences == "second":
+            second = np.asarray(self.discretization.stencil.second)
+        inside = WINDOW * len(first)
         q = self.spacing * k * cosine
-        nodes, halves = self._stretches(k, inside)
-        slowed, slowed_halves, damping = self._slowed(k, inside)
+        nodes, halves = self.stretches(k, inside)
+        slowed, slowed_halves = self.slowed(k, inside)
         if not second.size:  # p and its flux are damped
             nodes = nodes * slowed
             halves = halves / slowed_halves
-        bands = nodes[:, None] * _second_differences(first, second, halves)
+        bands = nodes[:, None] * second_differences(first, second, halves)
         if second.size:
             across = 2.0 * (1.0 - np.cos(np.outer(q, np.arange(1, len(second))))) @ second[1:]
         else:
-            across = (2.0 * np.sin(np.outer(q, np.arange(len(first)) + 0.5)) @ first) ** 2
-        reach = bands.shape[1] // 2
-        bands[:, reach] += across[:, None] + damping
-        # Columns outside the window are the wave that comes, exp(i q n), and R times that going
-        # back: the first unknown.
-        bands = bands[:, :, outside - 1 :]
-        count = bands.shape[2]
-        size = reach + 1
-        blocks = np.zeros((len(q), -(-count // size) * size, 3 * size), complex)
-        coming = np.zeros((len(q), size), complex)
-        for m in range(-reach, reach + 1):
-            row = np.arange(max(0, -m - outside + 1), min(count, count - m))
-            entries = bands[:, reach + m, row]
-            within = row + m >= 1
-            blocks[:, row[within], row[within] % size + m + size] = entries[:, within]
-            known = row[~within]
-            wave = np.exp(1j * np.outer(q, known + m + outside - inside))
-            coming[:, known] += entries[:, ~within] * wave
-            blocks[:, known, size] += entries[:, ~within] / wave
-        rest = np.arange(count, blocks.shape[1])
-        blocks[:, rest, rest % size + size] = 1.0
-        return _first_unknown(blocks, -coming)
+            across = symbol(first, q) ** 2
+        bands[:, bands.shape[1] // 2] += across[:, None] + self.squared(k) * (slowed**2 - 1.0)
+        single = np.ones((len(q), 1, 1))
+        return reflected(
+            bands[:, None, None], q[:, None], (single, single), np.zeros(1), inside
+        )[:, 0, 0]  # fmt: skip
 
-    def _stretches(self, k: np.ndarray, inside: int) -> tuple[np.ndarray, np.ndarray]:
+    def stretches(self, k: np.ndarray, inside: int) -> tuple[np.ndarray, np.ndarray]:
         """Return 1/s (wave, points) at nodes and half points, from inside to the outer end."""
         rows = self._rows
         turn = self._turn(k)
@@ -131,19 +129,21 @@ class LayerWaves:
             stretched.append(np.pad(within_layer, ((0, 0), (inside, 0)), constant_values=1.0))
         return stretched[0], stretched[1]
 
-    def _slowed(self, k: np.ndarray, inside: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return W (wave, points) over that inside, at nodes and half points.
-
-        And the contribution of the fields' damping to (W h / c)^2 at nodes.
-        """
+    def slowed(self, k: np.ndarray, inside: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return W (wave, points) over that inside, at nodes and half points."""
         turn = self._turn(k)
-        free = 1.0 / turn - turn
-        slowed = [
-            (1.0 / (turn * np.pad(kept, (inside, 0), constant_values=1.0)) - turn) / free
+        nodes, halves = (
+            (1.0 / (turn * np.pad(kept, (inside, 0), constant_values=1.0)) - turn)
+            / (1.0 / turn - turn)
             for kept in self._rows[6:]
-        ]
+        )
+        return nodes, halves
+
+    def squared(self, k: np.ndarray) -> np.ndarray:
+        """Return (W h / c)^2 (wave, 1) inside."""
+        turn = self._turn(k)
         rate = self.spacing / (self.velocity * self._step)
-        return slowed[0], slowed[1], rate**2 * free**2 * (1.0 - slowed[0] ** 2)
+        return np.asarray(-((rate * (1.0 / turn - turn)) ** 2))
 
     @property
     def _step(self) -> float:
@@ -161,52 +161,40 @@ class LayerWaves:
         return np.exp(0.5j * self.velocity * k * self._step)[:, None]
 
 
-def _first_unknown(blocks: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the first unknown (wave) of block-tridiagonal equations, which it overwrites.
+class SentBack:
+    """Reflection of plane waves by a layer, interpolated between samples."""
 
-    Args:
-        blocks: (wave, equation, 3 size) coefficients of unknowns of the block before that of the
-            equation, of its own and of the next.
-        right: (wave, size) right sides of the first block; those of others are zero.
-    """
-    size = right.shape[1]
-    before, middle, after = (slice(n * size, (n + 1) * size) for n in range(3))
-    for begin in range(blocks.shape[1] - size, 0, -size):  # elimination from the outer end
-        block = blocks[:, begin : begin + size]
-        above = blocks[:, begin - size : begin]
-        above[:, :, middle] -= above[:, :, after] @ np.linalg.solve(
-            block[:, :, middle], block[:, :, before]
-        )
-    return np.asarray(np.linalg.solve(blocks[:, :size, middle], right[:, :, None])[:, 0, 0])
+    def __init__(self, layer: LayerWaves, angular: np.ndarray, decay: float) -> None:
+        """Ask a layer of waves of frequencies w (frequency) in 1/s, and of a decay up to 1/m."""
+        sampled, between = sampled_frequencies(angular)
+        k = sampled / layer.velocity
+        self.decay = decay
+        # Incidences of waves that travel, and decay of others (`of`).
+        travelling = np.arange(_INCIDENCES) / _INCIDENCES
+        self.rank = np.append(travelling, 1.0 + np.arange(1, _EVANESCENT + 1) / _EVANESCENT)
+        size = np.abs(k)[:, None]
+        sine = np.sin(0.5 * math.pi * np.minimum(self.rank, 1.0))
+        kx = np.hypot(size * sine, self.decay * np.maximum(self.rank - 1.0, 0.0) ** 2)
+        cosine = np.sqrt(1.0 - (kx / k[:, None]) ** 2)
+        back = layer.sent_back(np.repeat(k, len(self.rank)), cosine.ravel()).reshape(cosine.shape)
+        # The logarithm, steady from wave to wave.
+        turn = np.unwrap(np.angle(back), axis=1)
+        turn += (np.unwrap(turn[:, 0]) - turn[:, 0])[:, None]
+        self.logarithm = between(np.log(np.maximum(np.abs(back), _NOTHING)) + 1j * turn, 0)
+        self.size = np.abs(angular / layer.velocity)[:, None]
+
+    def of(self, kx: np.ndarray) -> np.ndarray:
+        """Return it (frequency, wave) of waves of kx in 1/m."""
+        sine = np.minimum(np.abs(kx) / self.size, 1.0)
+        decay = np.sqrt(np.maximum(kx**2 - self.size**2, 0.0))
+        rank = np.arcsin(sine) / (0.5 * math.pi) + np.sqrt(decay / self.decay)
+        return np.exp([
+            np.interp(ranks, self.rank, row.real) + 1j * np.interp(ranks, self.rank, row.imag)
+            for ranks, row in zip(rank, self.logarithm, strict=True)
+        ])  # fmt: skip
 
 
 def goes_along(discretization: Discretization, along: float, away: float) -> bool:
     """Whether waves that go so far along a face, and to it and from it [m], graze it."""
     k = 2.0 * math.pi * discretization.dominant_frequency / discretization.waves.slowest
     return away < STEEP * math.hypot(along, away) and k * along >= SHORT
-
-
-def _second_differences(first: np.ndarray, second: np.ndarray, halves: np.ndarray) -> np.ndarray:
-    """Return the bands (wave, 2 reach + 1, points) of D h G; nothing lies beyond the ends.
-
-    Entry (reach + m, i) is that of row i and column i + m.
-
-    Args:
-        first: coefficients of the staggered differences G (to half points) and D (back).
-        second: of the second difference that stands for D G where h is 1; empty where D G does.
-        halves: h (wave, points), 1/s at half points.
-    """
-    length = len(first)
-    reach = 2 * length - 1
-    count = halves.shape[1]
-    ahead = np.concatenate([-first[::-1], first])  # at -length + 1/2, ..., length - 1/2
-    bands = np.zeros((len(halves), 2 * reach + 1, count), complex)
-    weights = np.pad(halves - 1.0 if second.size else halves, ((0, 0), (length, length)))
-    for back in range(-length, length):
-        # h at the half points that D takes from each row
-        taken = ahead[back + length] * weights[:, length + back : length + back + count]
-        for on in range(1 - length, length + 1):
-            bands[:, reach + back + on] += ahead[on + length - 1] * taken
-    for m in range(-len(second) + 1, len(second)):
-        bands[:, reach + m] += second[abs(m)]
-    return bands

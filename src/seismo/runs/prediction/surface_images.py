@@ -7,8 +7,8 @@ bottom has such an image of its receiver, too::
 
 times the wave of a path, s > 0 of SH waves and s < 0 in fluids. P and SV waves are partly
 converted, and direct waves of shallow sources are about as strong as in a whole space: there only
-images of sources by way of faces count, s > 0, and explosions twice, since the surface makes S
-waves of theirs.
+images of sources count, s > 0, on straight paths by the square of the cosine of their incidence on
+the surface, and explosions by way of faces twice, since the surface makes S waves of theirs.
 """
 
 from __future__ import annotations
@@ -42,14 +42,16 @@ def image_factor(
     if discretization.scenario.boundaries.top != "free_surface":
         return 1.0
     sign = _sign(discretization)
-    if face is None and not sign:
-        return 1.0
     way, *behind = _ways(discretization, np.array(source.position), position, face)
     factor = np.ones(len(angular), complex)
+    steep = 1.0
+    if face is None and not sign:
+        steep = ((position[2] - source.position[2]) / way) ** 2
     for image in behind if sign else behind[:1]:
-        share = (sign or 1.0) * (way / image) ** (0.5 * discretization.grid.dimensions - 0.5)
+        share = (sign or steep) * (way / image) ** (0.5 * discretization.grid.dimensions - 0.5)
         factor *= 1.0 + share * np.exp(1j * angular * (image - way) / velocity)
-    return factor * (1.0 if sign or not is_isotropic(source) else _CONVERTED)
+    converted = face is not None and not sign and is_isotropic(source)
+    return factor * (_CONVERTED if converted else 1.0)
 
 
 def _ways(
