@@ -83,6 +83,15 @@ def test_choices_follow_their_weights():
     assert set(drawn("choice", "numbers: [500, 600]")) == {500.0, 600.0}
 
 
+def test_far_tails_have_as_many_values_above_as_below():
+    above, below = (
+        drawn("normal", f"mean: 1000, deviation: 10, {limit}")
+        for limit in ("lowest: 1080", "highest: 920")
+    )
+    assert np.isfinite(above).all()
+    assert len(set(above)) == len(set(below)) == len(above)
+
+
 def test_seeds_are_whole_numbers():
     numbers = drawn("uniform", "lowest: 2, highest: 5", key="model[2].seed")
     assert set(numbers) == {2.0, 3.0, 4.0, 5.0}
@@ -157,6 +166,8 @@ def test_tables_are_there_and_draw_other_keys(tmp_path):
           "numbers: [1, 2], weights: [1]"), "weights: give 2, as many as numbers"),
         (("normal, key: \"model[1].vs\", deviation: 20", "uniform, key: \"model[2].seed\", "
           "lowest: 0.5, highest: 3"), r"draw\[0\].lowest: 0.5: must be a whole number"),
+        (("normal, key: \"model[1].vs\", deviation: 20", "uniform, key: \"model[2].seed\", "
+          "lowest: 1, highest: 9007199254740994"), r"draw\[0\].highest: .*: must be at most 9007"),
         ((", interval: 10 ms", ""), r"receivers\[0\].interval: missing: members of an ensemble"),
         (("interval: 10 ms", "interval: 30 ms"), "does not divide time.duration, 0.2 s"),
         (("ensemble:", "output: {snapshots: [{fields: [vx], interval: 10 ms}]}\nensemble:"),

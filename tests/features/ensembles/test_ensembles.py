@@ -129,6 +129,7 @@ def test_statistics_are_those_of_all_members(unbroken):
             ("pgv_percentile", np.percentile(maps, [10, 50, 90], axis=0)),
         ):
             np.testing.assert_array_equal(statistics.values_of(name), expected.astype(np.float32))
+            np.testing.assert_array_equal(statistics[name].values, expected.astype(np.float32))
             assert statistics.unit(name) == "m/s"
 
 

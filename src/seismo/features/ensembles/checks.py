@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from seismo.errors import ScenarioError
 from seismo.features.ensembles.members import Members
 from seismo.runs.prediction.accuracy import Expected
 from seismo.runs.prediction.assess import Finding, expected_of
@@ -70,7 +71,7 @@ def extent_of(discretization: Discretization, expected: Expected) -> EnsembleExt
     members.refuse_unsound()
     draws = members.draws
     extremes = draws.extremes[:_MOST_ASSESSED]
-    runs = {member: discretize(members[member]) for member in extremes}
+    runs = {member: _discretized(members, member) for member in extremes}
     errors = {member: expected_of(run).error for member, run in runs.items()}
     worst = max(errors, key=lambda member: errors[member])
     steps = sum(run.total_steps for run in runs.values()) / len(runs)
@@ -84,6 +85,19 @@ def extent_of(discretization: Discretization, expected: Expected) -> EnsembleExt
         len(members) * steps / discretization.total_steps,
         len(members) * output_of(discretization).total,
     )  # fmt: skip
+
+
+def _discretized(members: Members, member: int) -> Discretization:
+    """Return the run of a member.
+
+    Raises:
+        ScenarioError: with the member and its values.
+    """
+    scenario = members[member]
+    try:
+        return discretize(scenario)
+    except ScenarioError as error:
+        raise members.refused(member, error) from None
 
 
 FINDINGS = (Finding("ensemble", "ensemble", extent_of),)

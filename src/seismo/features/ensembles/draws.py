@@ -60,7 +60,10 @@ class Draws:
     def described(self, member: int) -> str:
         """Write the values of a member in a line."""
         units = {str(key): key.unit for key in self.keys}
-        texts = (f"{k} = {x:.6g} {units[k]}".rstrip() for k, x in self.changes(member).items())
+        texts = (
+            f"{k} = {x if isinstance(x, int) else f'{x:.6g}'} {units[k]}".rstrip()
+            for k, x in self.changes(member).items()
+        )
         return ", ".join(texts)
 
     @property
@@ -152,6 +155,9 @@ def _normal(
     """Return quantiles of a normal distribution that is cut off."""
     from scipy.special import ndtr, ndtri
 
+    if low is not None and low > mean:  # the lower tail has more digits
+        highest = None if high is None else 2.0 * mean - high
+        return 2.0 * mean - _normal(mean, deviation, highest, 2.0 * mean - low, 1.0 - u)
     first = 0.0 if low is None else ndtr((low - mean) / deviation)
     last = 1.0 if high is None else ndtr((high - mean) / deviation)
     if not last > first:

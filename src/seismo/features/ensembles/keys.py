@@ -14,6 +14,7 @@ from seismo.scenario.python_data import path_of
 from seismo.scenario.quantities import ScenarioSection
 
 SECTIONS = ("model", "sources")
+_LARGEST_WHOLE = 2**53  # values of draws are floats
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class DrawnKey:
         number = units.to_si(value, self.dimension or units.NUMBER)
         if self.is_whole and number != int(number):
             raise units.UnitError("must be a whole number")
+        if self.is_whole and abs(number) > _LARGEST_WHOLE:
+            raise units.UnitError(f"must be at most {_LARGEST_WHOLE} where it is drawn")
         return number
 
     def plain(self, number: float) -> float | int:

@@ -40,7 +40,7 @@ class Members:
         try:
             return self.scenario.changed({**self.draws.changes(member), "ensemble": None})
         except ScenarioError as error:
-            raise self._refused(member, error) from None
+            raise self.refused(member, error) from None
 
     def refuse_unsound(self) -> None:
         """Check all members.
@@ -51,7 +51,7 @@ class Members:
         for member in range(len(self)):
             self[member]
 
-    def _refused(self, member: int, error: ScenarioError) -> ScenarioError:
+    def refused(self, member: int, error: ScenarioError) -> ScenarioError:
         """Name the drawn key that a mistake is about, its value, and its place in the scenario."""
         message = error.messages[0]
         path = getattr(message, "key", ())

@@ -216,7 +216,7 @@ class NamedArrays(Mapping[str, Any]):
         coordinates = {}
         for column, dataset in self._columns.items():
             with reading(dataset):
-                axes = [column] if column in sizes else [_scale_name(dim) for dim in dataset.dims]
+                axes = [column] if dataset.is_scale else [_scale_name(dim) for dim in dataset.dims]
             if [sizes.get(axis) for axis in axes] == list(dataset.shape):
                 unit = text_attribute(dataset, "units")
                 coordinates[column] = (axes, read(dataset), {"units": unit} if unit else {})
