@@ -126,6 +126,8 @@ def test_a_stopped_run_goes_on_to_the_same_bits(ready, folder, images):
         (2, False),
         (3, False),
     ]
+    with pytest.raises(ScenarioError, match="holds another image; choose another --output"):
+        add_shots(other, TaskRequest(output, resume=True))
     resumed = contents(output)
     assert all((resumed[name] == array).all() for name, array in images.items())
     assert not output.with_name("stopped.h5.run").exists()
@@ -199,6 +201,7 @@ def test_the_laplacian_is_that_of_polynomials():
         ({"shots": {"names": "shot_9"}}, "shots.names", "use shot_000, shot_001, shot_002"),
         ({"mask": {"above": "3 km"}}, "mask", "leaves no node free"),
         ({"observed": "nothing.h5"}, "observed[0].path", "there is no such file"),
+        ({"window": {"after": {"delay": "9 s"}}}, "window", "no observed trace has waves in it"),
         ({"filter": "laplace"}, "filter", "did you mean 'laplacian'?"),
     ],
 )  # fmt: skip

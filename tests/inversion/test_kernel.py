@@ -75,8 +75,13 @@ def delay(later: np.ndarray, earlier: np.ndarray) -> float:
     """Return the time in s by which a trace lags another: the largest of their correlation."""
     window = np.clip((END - 1e-3 * np.arange(later.size)) / 0.02, 0.0, 1.0)
     weights = 0.5 - 0.5 * np.cos(np.pi * window)
-    spectra = [np.fft.rfft(weights * trace, 4 * trace.size) for trace in (later, earlier)]
-    phase = 2j * np.pi * np.fft.rfftfreq(4 * later.size, 1e-3)
+    return lag_of(weights * later, weights * earlier, 1e-3)
+
+
+def lag_of(later: np.ndarray, earlier: np.ndarray, interval: float) -> float:
+    """Return the lag in s at which the correlation of traces (sample) is largest."""
+    spectra = [np.fft.rfft(trace, 4 * trace.size) for trace in (later, earlier)]
+    phase = 2j * np.pi * np.fft.rfftfreq(4 * later.size, interval)
     product = spectra[0] * spectra[1].conj()
 
     def correlation(lag: float) -> float:
@@ -113,6 +118,12 @@ def test_measurements_are_derivatives_of_traces():
     later = np.exp(-(((time - 0.2 - 1e-5) / 0.03) ** 2))[None]
     _, by_trace = traveltime(pulse, pulse, 2e-3)
     assert ((later - pulse) * by_trace).sum() == pytest.approx(1e-5, rel=1e-3)
+    # Of a record that ends within the wave.
+    cut = pulse[:, :105]
+    change = 1e-3 * np.sin(0.2 * np.arange(105.0))
+    _, by_trace = traveltime(cut, cut, 2e-3)
+    lag = lag_of(cut[0] + change, cut[0], 2e-3)
+    assert (change * by_trace[0]).sum() == pytest.approx(lag, rel=0.03)
     _, by_trace = amplitude(pulse, pulse)
     assert (0.01 * pulse * by_trace).sum() == pytest.approx(0.01)
     assert (traveltime(0.0 * pulse, pulse, 2e-3)[1] == 0.0).all()

@@ -62,8 +62,9 @@ def traveltime(
     count = predicted.shape[1]
     frequencies = np.fft.rfftfreq(2 * count, interval)
     spectrum = 2j * np.pi * frequencies * np.fft.rfft(predicted, 2 * count)
-    rate = np.fft.irfft(spectrum, 2 * count)[:, :count]
-    return 0.0, -_over_squares(rate)
+    rate = np.fft.irfft(spectrum, 2 * count)
+    # Where a record ends within waves, a part of the rate lies behind its end.
+    return 0.0, -_over_squares(rate)[:, :count]
 
 
 def amplitude(predicted: np.ndarray, observed: np.ndarray) -> tuple[float, np.ndarray]:

@@ -54,6 +54,7 @@ class PreparedMigration(PreparedGradient):
         self._refuse_conditions()
         run = self.propagator.discretization
         self.traces: ObservedTraces = read_observed(settings, settings.observed, run, self.shots)
+        self._refuse_silence()
 
     @property
     def observed(self) -> Sections:
@@ -70,6 +71,16 @@ class PreparedMigration(PreparedGradient):
             self.propagator.discretization, self.observed, self.settings.window, compare,
             self.settings.low_pass,
         )  # fmt: skip
+
+    def _refuse_silence(self) -> None:
+        """Refuse observed traces without waves in the window."""
+        shots = range(len(self.propagator.discretization.shots))
+        windowed = self.comparison.windowed(self.observed, shots).values()
+        if not any(section.any() for sections in windowed for section in sections.values()):
+            raise self.settings.mistake(
+                "window", problem="no observed trace has waves in it; let it begin sooner or end "
+                "later, with units such as `velocity: 2 km/s`",
+            )  # fmt: skip
 
     @property
     def needs_energy(self) -> bool:

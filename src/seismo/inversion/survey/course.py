@@ -94,6 +94,11 @@ def complete(
         elif not journal.has_begun and _is_complete(final, prepared):
             journal.clear()
             return final
+        elif not journal.has_begun and final.exists() and final.stat().st_size:
+            raise ScenarioError(
+                f"{final}: holds another {noun}; choose another --output, or replace it with "
+                "--no-resume"
+            )
         journal.begin(prepared.facts)
         run(journal, final)
         journal.clear()
