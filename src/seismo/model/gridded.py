@@ -98,7 +98,7 @@ def _tensor(samples: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
 
 def _along_axis(samples: np.ndarray, axis: int, low: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Interpolate along an axis, so far behind points of these numbers."""
-    below = samples.take(low, axis)
+    below = samples.take(low, axis).astype(np.result_type(samples, weight), copy=False)
     if not weight.any():
         return below
     above = samples.take(low + (weight > 0.0), axis)
