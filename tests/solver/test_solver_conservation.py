@@ -130,8 +130,9 @@ class Energy:
         parts = self.simulation.discretization.scenario.equation.energy(self.axes)
         return [
             self.weight(part.half)
-            * part.form(one, other, partial(self.coefficient, half=part.half, mean=np.mean))
+            * sum(one[a] * factor * other[b] for (a, b), factor in entries.items())
             for part in parts
+            for entries in [part.entries(partial(self.coefficient, half=part.half, mean=np.mean))]
         ]
 
     def density(self, half: str) -> np.ndarray:

@@ -67,15 +67,6 @@ class StoredEnergy:
     half: str
     entries: Callable[[Callable[[str], Any]], dict[tuple[str, str], Any]]
 
-    def form(
-        self, first: Mapping[str, Any], second: Mapping[str, Any], mean: Callable[[str], Any]
-    ) -> Any:
-        """Return the form at the points, of two states by name of the field."""
-        return sum(
-            first[one] * factor * second[other]
-            for (one, other), factor in self.entries(mean).items()
-        )
-
 
 @dataclass(frozen=True)
 class Collar:

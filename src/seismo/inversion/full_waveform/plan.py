@@ -7,6 +7,7 @@ from seismo.inversion.survey.plan import (
     PlanLines,
     gradient_text,
     lines_of_waves,
+    nodes_text,
     shots_text,
     traces_text,
 )
@@ -16,14 +17,13 @@ def plan_lines(prepared: PreparedInversion) -> PlanLines:
     """Return facts of an inversion, a name and a text each."""
     inversion = prepared.settings
     propagator = prepared.propagator
-    shape = " x ".join(map(str, propagator.shape))
     free = int((prepared.mask > 0.0).sum())
     names = ", ".join(inversion.parameters.by_name)
     every_shot = len(propagator.discretization.shots)
     shots = every_shot if inversion.shots is None else inversion.shots.each
     bands = len(inversion.bands)
     return [
-        ("unknown", f"{names} at {free:,} of {shape} nodes"),
+        ("unknown", f"{names} at {free:,} of {nodes_text(propagator)}"),
         ("compared", f"{traces_text(prepared.observed.sections)} by {inversion.misfit.kind}"),
         ("shots", f"for a gradient {shots_text(propagator, shots)}"),
         *lines_of_waves(propagator),

@@ -8,6 +8,7 @@ from seismo.inversion.survey.plan import (
     PlanLines,
     gradient_text,
     lines_of_waves,
+    nodes_text,
     shots_text,
     traces_text,
 )
@@ -19,8 +20,7 @@ def migration_lines(prepared: PreparedMigration) -> PlanLines:
     propagator = prepared.propagator
     shots = len(prepared.shots)
     lines = [
-        ("image", f"{', '.join(settings.conditions)} at "
-         f"{' x '.join(map(str, propagator.shape))} nodes"),
+        ("image", f"{', '.join(settings.conditions)} at {nodes_text(propagator)}"),
         ("traces", f"{traces_text(prepared.observed)}, {settings.migrate}"),
         ("shots", shots_text(propagator, shots)),
         *lines_of_waves(propagator),
@@ -38,8 +38,7 @@ def kernel_lines(prepared: PreparedKernel) -> PlanLines:
     shots = len(prepared.shots)
     receivers = len(prepared.rows)
     return [
-        ("kernels", f"by {', '.join(prepared.parameters)} at "
-         f"{' x '.join(map(str, propagator.shape))} nodes"),
+        ("kernels", f"by {', '.join(prepared.parameters)} at {nodes_text(propagator)}"),
         ("of", f"{prepared.settings.kind} of {prepared.group.name}.{prepared.component}, "
          f"{receivers} receiver{'s' * (receivers > 1)}"),
         ("shots", shots_text(propagator, shots)),

@@ -40,6 +40,11 @@ def lines_of_waves(propagator: ShotPropagator) -> PlanLines:
     return [("waves", waves), ("kept", ", ".join(words))]
 
 
+def nodes_text(propagator: ShotPropagator) -> str:
+    """Return the nodes of a model along each axis, in words."""
+    return f"{' x '.join(map(str, propagator.shape))} nodes"
+
+
 def shots_text(propagator: ShotPropagator, shots: int) -> str:
     """Return how many shots there are, and the runs that they take."""
     run = propagator.discretization
