@@ -89,6 +89,18 @@ def test_a_contact_is_where_it_belongs(images, ready):
     assert np.abs(column[:19]).max() < 0.4 * np.abs(column).max()
 
 
+def test_anisotropy_of_an_image_is_that_of_the_scenario(tmp_path):
+    rock = {"vp": 2300.0, "rho": 2000.0, "vs": 1200.0, "epsilon": 0.15, "delta": 0.05}
+    model = [{"type": "uniform", **rock}, LAYERS[1] | {"rho": 2200.0}]
+    write_scenario(tmp_path, **survey() | {"physics": "elastic", "model": model})
+    task = prepared(tmp_path, background={"model": [model[0]]}, conditions=["impedance"])
+    assert task.propagator.discretization.scenario.equation.name == "elastic_vti"
+    assert task.models.keys() == {"vp", "vs", "rho"}
+    column = contents(add_shots(task, TaskRequest(tmp_path / "image.h5")))["impedance"][:, 20]
+    steepest = int(np.argmax(np.diff(column)))
+    assert task.axes["z"][steepest] == pytest.approx(CONTACT - 5.0, abs=10.0)
+
+
 def test_an_image_is_the_derivative_of_the_misfit(folder):
     """Of all shots at once, without windows: that of the library's own misfit of traces."""
     task = prepared(

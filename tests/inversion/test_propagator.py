@@ -232,13 +232,6 @@ REFUSED = [
 ]
 
 
-def test_anisotropic_rock_is_refused():
-    rock = {"type": "uniform", "vp": 2000.0, "epsilon": 0.1, "delta": 0.05}
-    anisotropic = scenario("acoustic", 2) | {"model": [rock]}
-    with pytest.raises(ScenarioError, match="takes no models given as arrays"):
-        seismo.Propagator(anisotropic, ["vp"], {"vp": VALUES["vp"]})
-
-
 @pytest.mark.parametrize(("keys", "parameters", "bounds", "message"), REFUSED)
 def test_what_cannot_be_run_is_refused(keys, parameters, bounds, message):
     with pytest.raises(ScenarioError, match=message):

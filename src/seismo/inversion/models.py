@@ -17,7 +17,7 @@ from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES, Grid
 from seismo.inversion.adjoint.extent import ArrayMemory
 from seismo.model.earth import LEAST_RATIO
-from seismo.model.effective.averaging import of_rock
+from seismo.model.effective.averaging import is_told_by_rock, of_rock
 from seismo.model.node_values import extent_of, nodes_along, with_values
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.coefficients import as_volume, every_node
@@ -64,10 +64,11 @@ def load_model(simulation: Simulation, model: ParameterArrays) -> None:
     """
     discretization = simulation.discretization
     _refuse_impossible(discretization, model)
-    # Averages over cells are made anew, and where layers have running means or a mirror turns
-    # coefficients.
+    # Averages over cells are made anew, those of anisotropic rock, too, and where layers have
+    # running means or a mirror turns coefficients.
     is_pointwise = not (
         discretization.scenario.averaging == "effective"
+        or not is_told_by_rock(discretization.earth.needs)
         or discretization.field_damping.averaged
         or discretization.physics.odd
         or discretization.scenario.equation.beside_layers

@@ -6,15 +6,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from seismo.equations.framework.parameters import CONSTANTS
 from seismo.equations.framework.registry import PARAMETERS, physics_for
+from seismo.equations.framework.table import Physics
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
+from seismo.grid.interpolation import BROAD_RADIUS, RADIUS
 from seismo.inversion.sources import SOURCE_PARAMETERS
-from seismo.model.effective.averaging import OF_ROCK
+from seismo.model.node_values import arrays_of
 from seismo.scenario import Scenario
+from seismo.scenario.model_parts import given_parameters
 from seismo.scenario.sections.sources import SOURCES
 from seismo.solver.accuracy.time_step import ORDINARY
 from seismo.solver.discretization import Discretization
+from seismo.solver.medium.earth_samples import conversion_of
 
 ParameterBounds = Mapping[str, tuple[float, float]]
 
@@ -64,16 +69,26 @@ def refuse_unsuited(scenario: Scenario, parameters: Sequence[str]) -> None:
             raise scenario.mistake(*key, problem=f"models given as arrays {problem}")
     equation = scenario.equation.name
     physics = physics_for(equation, scenario.dimensions, scenario.options)
-    if not OF_ROCK.keys() >= {*physics.needs, *physics.medium}:
-        raise scenario.mistake(
-            "physics", problem="takes no models given as arrays yet; leave out `parameters`"
-        )
-    known = (*physics.needs, *SOURCE_PARAMETERS)
+    known = (*model_parameters(scenario, physics), *SOURCE_PARAMETERS)
     for name in parameters:
         if name not in known:
             raise ScenarioError(
                 f"parameters: {name} is none of {equation}; choose from {', '.join(known)}"
             )
+
+
+def model_parameters(scenario: Scenario, physics: Physics) -> tuple[str, ...]:
+    """Return the names of the parameters of the earth that models give.
+
+    Of rock whose elastic constants the waves take these are they, about the axes of the grid, where
+    parts of the scenario's model give constants.
+    """
+    conversion = conversion_of(scenario.model, physics)
+    if conversion is None or given_parameters(scenario.model).isdisjoint(CONSTANTS):
+        return physics.needs
+    return tuple(
+        n for n in conversion.names if n not in ("vp", "vs") or "c33" not in conversion.names
+    )
 
 
 def _unsuited(scenario: Scenario) -> tuple[tuple[bool, tuple[str | int, ...], str], ...]:
@@ -95,6 +110,11 @@ def _unsuited(scenario: Scenario) -> tuple[tuple[bool, tuple[str | int, ...], st
         (scenario.has_topography, ("topography",), "need flat ground; leave it out"),
         (scenario.equation.attenuates, ("physics",), "take no losses yet; leave out qp and qs"),
         (
+            scenario.isotropic_source == "auto",
+            ("isotropic_source",),
+            "have the rock that they give about sources, too; leave it out",
+        ),
+        (
             bool(added),
             ("sources", *added[:1], "type"),
             "need sources at points: waves of this one follow from the scenario's model",
@@ -108,16 +128,14 @@ def refuse_underivable(discretization: Discretization, parameters: Sequence[str]
     Raises:
         ScenarioError: of the first reason.
     """
-    physics = discretization.physics
     if not parameters:
         raise ScenarioError("derivatives: the propagator has no parameters; name them")
-    energy = discretization.scenario.equation.energy
-    has_coefficient = not physics.previous or physics.stages[-1].coefficients == ("k",)
-    if energy is None or not has_coefficient:
+    if discretization.scenario.equation.energy is None:
         raise discretization.scenario.mistake(
-            "physics", problem="has no derivative by the model yet; use acoustic, "
-            "acoustic_variable_density, elastic of isotropic rock, or elastic_sh",
+            "physics", problem=f"is {discretization.scenario.equation.name}, which has no "
+            "derivative yet; give rock without loss, whose planes of symmetry are those of the grid",
         )  # fmt: skip
+    _refuse_pressures(discretization, parameters)
     mirrors = [f for f in discretization.image_faces if f.kind != "free_surface"]
     if mirrors:
         raise ScenarioError(
@@ -127,6 +145,37 @@ def refuse_underivable(discretization: Discretization, parameters: Sequence[str]
     if any(group.motion is not None for group in discretization.groups):
         raise ScenarioError("derivatives: receivers that move have no derivative yet")
     _refuse_in_layers(discretization)
+
+
+def _refuse_pressures(discretization: Discretization, parameters: Sequence[str]) -> None:
+    """Refuse what acoustic equations of anisotropic rock have no derivative by.
+
+    Raises:
+        ScenarioError: of the first reason.
+    """
+    if len(discretization.physics.previous) < 2:
+        return
+    sources = [source for shot in discretization.shots for source in shot.points]
+    for source in sources:
+        if source.kind != "pressure":
+            raise ScenarioError(
+                f"derivatives: source {source.name} is of type {source.kind}, and acoustic waves "
+                "in anisotropic rock have a derivative with sources of type pressure alone yet"
+            )
+    for name in parameters:
+        if name in ("theta", "phi"):
+            raise ScenarioError(
+                f"derivatives: by {name} there is none of acoustic waves yet; leave it out of "
+                "`parameters`"
+            )
+    model = arrays_of(discretization.earth)
+    if discretization.scenario.averaging == "effective" and any(
+        np.ptp(model[name]) > 0.0 for name in ("theta", "phi") if name in model
+    ):
+        raise ScenarioError(
+            "derivatives: axes of symmetry vary, and their averages over cells have no derivative "
+            "yet; set averaging: point"
+        )
 
 
 def refuse_fluids(model: Mapping[str, np.ndarray]) -> None:
@@ -146,19 +195,23 @@ def refuse_fluids(model: Mapping[str, np.ndarray]) -> None:
 def _refuse_in_layers(discretization: Discretization) -> None:
     """Refuse sources and receivers in absorbing layers, where a step is not its own transpose."""
     grid = discretization.grid
+    radius = BROAD_RADIUS if discretization.physics.broad_sources else RADIUS
     positions_of = [
-        (f"source {source.name}", np.array([source.position]))
+        (f"source {source.name}", np.array([source.position]), radius)
         for shot in discretization.shots
         for source in shot.points
     ]
-    positions_of += [(f"receivers {g.name}", g.read_positions) for g in discretization.groups]
-    for name, positions in positions_of:
+    positions_of += [
+        (f"receivers {g.name}", g.read_positions, RADIUS) for g in discretization.groups
+    ]
+    for name, positions, radius in positions_of:
+        # Points on either side of a position that it acts on, or is read of.
+        margin = max(discretization.stencil.order // 2, radius - 1)
         for axis in grid.axes:
             n = AXES.index(axis)
             index = grid.index(axis, positions[:, n])
             low = grid.extent.lo[n]
             high = grid.extent.hi[n] - 1
-            margin = discretization.stencil.order // 2
             too_low = grid.low[n] and (index < low + margin).any()
             too_high = grid.high[n] and (index > high - margin).any()
             if too_low or too_high:

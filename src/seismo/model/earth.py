@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.polynomial import Chebyshev
@@ -196,6 +196,25 @@ class Earth:
         return replace(self, growth=STIFFER)
 
     @property
+    def as_painted(self) -> Earth:
+        """The same whose parameters are those that the parts of the model give."""
+        if self.conversion is None:
+            return self
+        return replace(self, needs=self.conversion.takes, conversion=None, conditions=())
+
+    def converted(self, rock: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters of values (...) as parts give them; others are as by default."""
+        assert self.conversion is not None  # of an earth that has one
+        like = next(iter(rock.values()))
+        parameters = {
+            name: rock[name] if name in rock else np.full_like(like, PARAMETERS[name].start)
+            for name in self.conversion.takes
+        }
+        self.conversion.complete(parameters)
+        converted: dict[str, Any] = self.conversion.convert(parameters)
+        return converted
+
+    @property
     def as_given(self) -> Earth:
         """The same with the velocities of the scenario, not the unrelaxed ones."""
         return replace(self, relaxation=None)
@@ -213,6 +232,11 @@ class Earth:
         if self.frame.topography is not None:
             return all(isinstance(model_part, Uniform) for model_part in self.model_parts)
         return all(model_part.layered for model_part in self.model_parts)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether other models may follow, with other values at the nodes (`NodeValues`)."""
+        return any(getattr(model_part, "changing", None) for model_part in self.model_parts)
 
     @property
     def gridded(self) -> bool:

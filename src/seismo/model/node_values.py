@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from itertools import product
 
 import numpy as np
 
+from seismo.equations.framework.parameters import CONSTANTS
 from seismo.grid.grid import AXES, Bounds, Grid
 from seismo.model.earth import Earth
 from seismo.model.effective import tensor
@@ -101,21 +103,53 @@ class ModelRange:
     bounds: Mapping[str, tuple[float, float]]
 
     def on_nodes(self, earth: Earth, grid: Grid) -> Earth:
-        """Return the earth that has the values of another at the nodes of the extent."""
-        samples = earth.sample(*extent_of(grid))
+        """Return the earth that has the values of another at the nodes of the extent.
+
+        Where models give parameters that are converted to those of the waves, nodes have these.
+        """
+        if not self.bounds.keys() <= set(earth.needs) - self._replaced(earth):
+            painted = earth.as_painted.sample(*extent_of(grid))
+            samples = {name: array for name, array in painted.items() if name not in CONSTANTS}
+        else:
+            samples = earth.sample(*extent_of(grid))
+            if earth.conversion and not self._replaced(earth):
+                earth = replace(earth, conversion=None)
         shape = tuple(nodes_along(grid, a).size for a in "zyx" if a in grid.axes)
         arrays = {name: np.broadcast_to(array, shape).copy() for name, array in samples.items()}
         like = NodeValues({}, changing=frozenset(self.bounds))
         return with_values(earth, grid, arrays, like)
 
-    def widened(self, extremes: Extremes) -> Extremes:
-        """Return the extremes of all these models, from those of the scenario's."""
+    @staticmethod
+    def _replaced(earth: Earth) -> set[str]:
+        """Return the velocities, of waves that take elastic constants."""
+        return {"vp", "vs"} if "c33" in earth.needs else set()
+
+    def widened(
+        self, extremes: Extremes, earth: Earth, derived: Mapping[str, Callable]
+    ) -> Extremes:  # fmt: skip
+        """Return the extremes of all these models, from those of the scenario's.
+
+        Args:
+            extremes: of the scenario's model.
+            earth: of that, with values at nodes.
+            derived: further numbers, by name, made of samples. They are taken to be largest where
+                each parameter is at an end of its range, as the squared speed of the fastest wave
+                is, which is convex in the stiffness.
+        """
         known = {field.name for field in fields(Extremes)}
         wider: dict[str, object] = {}
         others = dict(extremes.others)
         bounds = dict(self.bounds)
         if "rho" in bounds and extremes.fluid_rho_max:
             bounds["fluid_rho"] = bounds["rho"]
+        if derived:
+            corners = _corners(arrays_of(earth), self.bounds)
+            samples = earth.converted(corners) if earth.conversion else corners
+            with np.errstate(invalid="ignore"):
+                numbers = samples | {name: made_of(samples) for name, made_of in derived.items()}
+            for name, array in numbers.items():
+                finite = array[np.isfinite(array)]
+                bounds[name] = float(finite.min()), float(finite.max())
         for name, (low, high) in bounds.items():
             if f"{name}_min" not in known:
                 least, greatest = others.get(name, (low, high))
@@ -125,3 +159,18 @@ class ModelRange:
             if low > 0.0:  # that of vs leaves fluids out
                 wider[f"{name}_min"] = min(low, getattr(extremes, f"{name}_min"))
         return replace(extremes, **wider, others=others)  # type: ignore[arg-type]
+
+
+_DIRECTIONS = frozenset({"theta", "phi", "azimuth"})  # of rock, which its speeds do not depend on
+
+
+def _corners(
+    arrays: Mapping[str, np.ndarray], bounds: Mapping[str, tuple[float, float]]
+) -> dict[str, np.ndarray]:
+    """Return samples (n) of the rocks whose parameters are all at an end of their ranges."""
+    ends: list[set[float]] = []
+    for name, array in arrays.items():
+        low, high = bounds.get(name, (np.inf, -np.inf))
+        both = {float(min(low, array.min())), float(max(high, array.max()))}
+        ends.append({float(array.flat[0])} if name in _DIRECTIONS else both)
+    return dict(zip(arrays, np.array(list(product(*ends))).T, strict=True))

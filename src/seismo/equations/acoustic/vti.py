@@ -236,17 +236,29 @@ def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
 
 def _stored(mean) -> dict:
     k, root, rest = (mean(name) for name in ("k", "root", "rest"))
-    # r^2 / k + (p - root r)^2 / rest, conserved as p^2 / k is in `acoustic`.
-    mixed = -root / rest
+    # r^2 / k + (p - root r)^2 / rest, conserved as p^2 / k is in `acoustic`. Where delta = epsilon
+    # p is root r, and r^2 / k is all.
+    differs = rest > 0.0
+    inverse = np.where(differs, 1.0 / np.where(differs, rest, 1.0), 0.0)
+    mixed = -root * inverse
     return {
-        ("p", "p"): 1.0 / rest, ("p", "r"): mixed, ("r", "p"): mixed,
+        ("p", "p"): inverse, ("p", "r"): mixed, ("r", "p"): mixed,
         ("r", "r"): 1.0 / k - root * mixed,
+    }  # fmt: skip
+
+
+def _response(mean) -> dict:
+    k, root, rest = (mean(name) for name in ("k", "root", "rest"))
+    # What H p and Z r add to p and r in a step.
+    mixed = root * k
+    return {
+        ("p", "p"): root * mixed + rest, ("p", "r"): mixed, ("r", "p"): mixed, ("r", "r"): k,
     }  # fmt: skip
 
 
 def energy(axes: str) -> tuple[StoredEnergy, ...]:
     """Return the energy of both pressures."""
-    return (StoredEnergy("", _stored),)
+    return (StoredEnergy("", _stored, _response),)
 
 
 EQUATION = Equation(

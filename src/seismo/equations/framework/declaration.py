@@ -62,10 +62,13 @@ class StoredEnergy:
         half: the axes along which the points lie half a cell further.
         entries: function(mean) -> the factors of the products of fields at the points, by both
             names; mean(name) is a coefficient averaged from the nodes to the points.
+        response: the same of the inverse of the form, where the form may be singular; None where it
+            never is.
     """
 
     half: str
     entries: Callable[[Callable[[str], Any]], dict[tuple[str, str], Any]]
+    response: Callable[[Callable[[str], Any]], dict[tuple[str, str], Any]] | None = None
 
 
 @dataclass(frozen=True)

@@ -186,19 +186,25 @@ def _off_diagonal(normal: Any, shear: Any, delta: Any) -> Any:
         return np.sqrt(2.0 * delta * normal * (normal - shear) + (normal - shear) ** 2) - shear
 
 
-def matrix(constants: Mapping[str, np.ndarray | float]) -> np.ndarray:
-    """Return the stiffness (..., 6, 6) of named constants; of VTI rock five are enough.
+def with_implied(constants: Mapping[str, Any]) -> dict[str, Any]:
+    """Return named constants with those that they imply: of VTI rock five are enough.
 
-    Constants that are not named are 0, except those equal by VTI symmetry; if only constants of the
-    plane of x and z are named, the others do not couple other motion to it.
+    Constants that are not named then are 0; if only constants of the plane of x and z are named,
+    the others do not couple other motion to it.
     """
-    named = {name: 1.0 * np.asarray(value) for name, value in constants.items()}
+    named = dict(constants)
     # VTI symmetry: c22 = c11, c23 = c13, c55 = c44, c12 = c11 - 2 c66.
     if set(named) == set(VTI):
         named |= {"c22": named["c11"], "c23": named["c13"], "c55": named["c44"]}
         named["c12"] = named["c11"] - 2.0 * named["c66"]
     elif "c22" not in named:
         named |= {"c22": named["c11"], "c44": named["c55"], "c66": named["c55"]}
+    return named
+
+
+def matrix(constants: Mapping[str, np.ndarray | float]) -> np.ndarray:
+    """Return the stiffness (..., 6, 6) of named constants (`with_implied`)."""
+    named = with_implied({name: 1.0 * np.asarray(value) for name, value in constants.items()})
     shape = np.broadcast_shapes(*(value.shape for value in named.values()))
     stiffness = np.zeros((*shape, 6, 6), np.result_type(*named.values()))
     for name, value in named.items():

@@ -12,16 +12,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from seismo.grid.grid import Bounds, moved
 from seismo.inversion.adjoint.extent import in_extent, in_layers_zero, on_grid
-from seismo.inversion.adjoint.tape import Tangents, TapedArray, propagate
+from seismo.inversion.adjoint.tape import Tangents, TapedArray, propagate, value_of
 from seismo.model.earth import Earth
 from seismo.model.effective import Clamp, GridCells
-from seismo.model.effective.averaging import averages_by_rows, cell_average, of_rock
+from seismo.model.effective.averaging import (
+    averages_by_rows,
+    cell_average,
+    is_told_by_rock,
+    of_rock,
+)
 from seismo.model.node_values import NodeValues, nodes_along, with_values
 from seismo.solver.discretization import Discretization
 
@@ -88,7 +93,7 @@ class TapedEarth:
         """Return each parameter (broadcast shape) at coordinates in m."""
         (model_part,) = (p for p in self.earth.model_parts if isinstance(p, NodeValues))
         coordinates = self.earth.inside(z, y, np.asarray(x, float))
-        return {
+        taped = {
             name: TapedArray(
                 samples,
                 [
@@ -99,8 +104,13 @@ class TapedEarth:
                     )
                 ],
             )
-            for name, samples in self.earth.sample(z, y, x).items()
+            for name, samples in self.earth.as_painted.sample(z, y, x).items()
+            if name in self.arrays
         }
+        if self.earth.conversion is None:
+            return taped
+        converted = self.earth.converted(taped)
+        return {name: converted[name] for name in self.earth.needs}
 
 
 def _to_nodes(
@@ -148,10 +158,22 @@ class CellAverages:
         else:
             earth = self._earth(model)
             for points, names in self._points():
-                averages |= cell_average(earth, points, names, dtype=np.float64)
+                averages |= cell_average(earth, points, names, self._averaging, dtype=np.float64)
         return {name: on_grid(array, grid) for name, array in averages.items()}
 
-    def medium(self, averages: Mapping[str, TapedArray]) -> dict[str, TapedArray]:
+    def coefficients(self, averages: Mapping[str, TapedArray]) -> dict[str, TapedArray]:
+        """Return the coefficients of the equation from the averages."""
+        physics = self._discretization.physics
+        taped: dict[str, TapedArray] = physics.coefficients(
+            self._medium(averages), self._discretization.clock.dt
+        )
+        if "rest" in taped:
+            # Where epsilon is delta, the least that it may be, derivatives by both are left out.
+            root: Any = taped["root"]
+            taped["root"] = np.where(taped["rest"] > 0.0, root, value_of(root))
+        return taped
+
+    def _medium(self, averages: Mapping[str, TapedArray]) -> dict[str, TapedArray]:
         """Return the medium of `Physics.coefficients` from the averages.
 
         In planes that keep no density for each component it is the mean of two nodes.
@@ -211,15 +233,22 @@ class CellAverages:
             yield slice(None), taped, rock
             return
         earth: Any = TapedEarth(self._earth(model), taped)
-        for points, names in self._points():
-            by_rows: Iterator[Any] = averages_by_rows(earth, points, names)
+        for points, every in self._points():
+            # Symmetry axes have no derivative (`seismo.inversion.refusals`).
+            names = [name for name in every if not name.startswith("axis_")]
+            by_rows: Iterator[Any] = averages_by_rows(earth, points, names, self._averaging)
             for rows, averages in by_rows:
                 yield rows, taped, averages
 
     @property
     def of_nodes(self) -> bool:
-        """Whether the values at nodes are those of their cells."""
-        return self._discretization.scenario.averaging == "point"
+        """Whether the values at nodes are those of their cells, of isotropic rock."""
+        is_plain = is_told_by_rock(self._discretization.earth.needs)
+        return self._averaging == "point" and is_plain
+
+    @property
+    def _averaging(self) -> Literal["effective", "point"]:
+        return self._discretization.scenario.averaging
 
     def _earth(self, model: Mapping[str, np.ndarray]) -> Earth:
         return with_values(self._discretization.earth, self._discretization.grid, model)

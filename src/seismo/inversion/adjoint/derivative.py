@@ -10,13 +10,14 @@ surface the stage that takes the stress across it away is traced behind that of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from seismo.equations.framework.table import Stage
 from seismo.inversion.adjoint.energy_norm import EnergyNorm, mean_of
-from seismo.inversion.adjoint.imaging import FieldProduct, image_name
+from seismo.inversion.adjoint.imaging import FieldProduct, change_name, image_name
 from seismo.inversion.adjoint.tape import TapedArray, value_of
 from seismo.inversion.adjoint.tracing import Operation, Terms, traced
 from seismo.solver.discretization import Discretization
@@ -50,7 +51,7 @@ class CoefficientDerivative:
             for name in stage.coefficients_in(even)
         )
         ones = {name: TapedArray(np.ones((1, 1, 1))) for name in self._coefficients}
-        self._products = list(self._needed(self._traced(ones)))
+        self._products = list(self._needed(ones))
 
     @property
     def products(self) -> list[FieldProduct]:
@@ -58,10 +59,12 @@ class CoefficientDerivative:
         return self._products
 
     @property
-    def moving(self) -> list[str]:
-        """Fields whose image is with the change of the adjoint field."""
+    def moving(self) -> list[tuple[str, str]]:
+        """Fields whose change is in an image, of the adjoint run and of the forward run."""
         previous = self._physics.previous
-        return list(previous) if previous else [f.name for f in self._physics.fields if f.late]
+        if not previous:
+            return [(f.name, f.name) for f in self._physics.fields if f.late]
+        return list(product(previous, previous))
 
     def _traced(self, coefficients: Mapping[str, TapedArray]) -> dict[str, Terms]:
         """Return the terms of each field that stages change everywhere."""
@@ -93,9 +96,10 @@ class CoefficientDerivative:
                 changed |= {name: puts[name] for name in stage.writes}
         return changed
 
-    def _needed(self, terms: Mapping[str, Terms]) -> Iterator[FieldProduct]:
+    def _needed(self, coefficients: Mapping[str, TapedArray]) -> Iterator[FieldProduct]:
         if self._physics.previous:
             return
+        terms = self._traced(coefficients)
         for field in terms:
             if not self._physics.named(field).late:
                 group = self._norm.group(field)
@@ -113,19 +117,29 @@ class CoefficientDerivative:
 
     def coefficients_of_changes(
         self, taped: Mapping[str, TapedArray]
-    ) -> Iterator[tuple[str, TapedArray]]:
-        """Yield the fields of `moving`, and the coefficient of all operations on each.
+    ) -> Iterator[tuple[tuple[str, str], TapedArray]]:
+        """Yield the pairs of `moving`, and the coefficients of operations that change the fields.
 
         Args:
             taped: coefficients of the equation, (z, y, x) on the nodes of the grid, by name.
         """
         if self._physics.previous:
-            (field,) = self._physics.previous
-            yield field, taped["k"]
+            yield from self._norm.response(self.moving[0][0], taped).items()
             return
         terms = self._traced(taped)
-        for field in self.moving:
-            yield field, next(c for op, c in terms[field].items() if _is_operation(op))
+        for field, other in self.moving:
+            coefficient = next(c for op, c in terms[field].items() if _is_operation(op))
+            yield (field, other), coefficient
+
+    def inverse_of_changes(self, taped: Mapping[str, TapedArray]) -> dict[tuple[str, str], Any]:
+        """Return the inverse of the matrix of these coefficients, by pairs of fields.
+
+        It turns changes of fields into what operations gave.
+        """
+        if not self._physics.previous:
+            return {pair: 1.0 / c.value for pair, c in self.coefficients_of_changes(taped)}
+        (field, _), *_ = self.moving
+        return self._norm.entries(field, mean_of({n: value_of(a) for n, a in taped.items()}))
 
     def coefficients_of_products(
         self, taped: Mapping[str, TapedArray]
@@ -159,10 +173,20 @@ class CoefficientDerivative:
             taped: coefficients of the equation, (z, y, x) on the nodes of the grid, by name.
             image: the sums of each image, by name.
         """
-        for field, coefficient in self.coefficients_of_changes(taped):
-            c = coefficient.value
-            share = np.asarray(self._norm.share(field), like=c)
-            yield coefficient, share * image(f"image_{field}") / (np.abs(c) * c)
+        inverse = self.inverse_of_changes(taped)
+        # Densities are positive, whatever the sign of operations.
+        form = inverse if self._physics.previous else {p: np.abs(c) for p, c in inverse.items()}
+        for (field, other), coefficient in self.coefficients_of_changes(taped):
+            share = np.asarray(self._norm.share(field), like=coefficient.value)
+            yield (
+                coefficient,
+                share
+                * sum(
+                    form[field, a] * inverse[b, other] * image(change_name((a, b)))
+                    for a, b in self.moving
+                    if (field, a) in form and (b, other) in inverse
+                ),
+            )
         mean = mean_of({name: value_of(array) for name, array in taped.items()})
         done: dict[tuple[str, ...], dict[tuple[str, str], Any]] = {}
         for field, operation, coefficient, at_surface in self.coefficients_of_products(taped):

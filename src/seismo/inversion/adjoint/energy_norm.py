@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from seismo.equations.framework.declaration import StoredEnergy
 from seismo.inversion.adjoint.tape import at_points, shifted
 from seismo.solver.discretization import Discretization
 
@@ -78,7 +79,11 @@ class EnergyNorm:
             return (field,)
         half = physics.named(field).half
         hidden = set(physics.previous.values()) | physics.late
-        return tuple(f.name for f in physics.fields if f.name not in hidden and f.half == half)
+        return tuple(
+            f.name
+            for f in physics.fields
+            if f.name not in hidden and f.half == half and not f.slope
+        )
 
     def entries(self, field: str, mean: Coefficient) -> dict[tuple[str, str], Any]:
         """Return the form of the group of a field, without H and a sign.
@@ -93,10 +98,37 @@ class EnergyNorm:
         half = self.discretization.physics.named(field).half
         if self.discretization.physics.named(field).late:
             return {(field, field): mean("rho", half, of_component=True)}
+        return self._stored(half).entries(lambda name: mean(name, half))
+
+    def inverse(self, field: str, mean: Coefficient) -> np.ndarray:
+        """Return the inverse (n, ...) of that form at points (n), its axes ordered as the group."""
+        group = self.group(field)
+        half = self.discretization.physics.named(field).half
+        of_field = self.discretization.physics.named(field)
+        response = None if of_field.late else self._stored(half).response
+        entries = response(lambda name: mean(name, half)) if response else self.entries(field, mean)
+        form = np.stack([np.stack([entries[a, b] for b in group], -1) for a in group], -1)
+        return form if response else np.linalg.inv(form)
+
+    def response(
+        self, field: str, coefficients: Mapping[str, Any]
+    ) -> dict[tuple[str, str], Any]:  # fmt: skip
+        """Return the inverse form of a group on the nodes, of taped coefficients such.
+
+        Args:
+            field: any of the group, of an equation of second order in time.
+            coefficients: (z, y, x) on the nodes, by name.
+        """
+        if self.group(field) == (field,):
+            return {(field, field): coefficients["k"]}
+        response = self._stored("").response
+        assert response is not None  # of groups of second order
+        return response(coefficients.__getitem__)
+
+    def _stored(self, half: str) -> StoredEnergy:
         energy = self.discretization.scenario.equation.energy
         assert energy is not None
-        stored = energy(self.discretization.grid.axes)
-        return next(s for s in stored if s.half == half).entries(lambda name: mean(name, half))
+        return next(s for s in energy(self.discretization.grid.axes) if s.half == half)
 
     def share(self, field: str) -> np.ndarray:
         """Return the shares (z, 1, 1) of a cell that the points of a field stand for."""

@@ -42,7 +42,6 @@ class Gradient:
         self._by_sources = by_sources
         self._forward = forward
         self._physics = forward.discretization.physics
-        self._dt = forward.discretization.clock.dt
         self.adjoint = AdjointRun(forward)
         self._memory = ArrayMemory.of(
             forward.backend, forward.discretization.points, len(forward.solvers)
@@ -72,8 +71,7 @@ class Gradient:
         if model:
             averages = self._memory.put(self._averages.on_grid(model))
             self._medium = {name: TapedArray(array) for name, array in averages.items()}
-            medium = self._averages.medium(self._medium)
-            self._taped = self._physics.coefficients(medium, self._dt)
+            self._taped = self._averages.coefficients(self._medium)
         self._coefficients = {name: array.value for name, array in self._taped.items()}
         self.clear()
 

@@ -7,6 +7,7 @@ operation that the coefficient multiplies (`seismo.inversion.adjoint.tracing`). 
     image_sxx_x_vx      += sxx d_x vx          sxx of the adjoint run, vx of the forward run
     image_sxz_x_vz_z_vx += sxz (d_x vz + d_z vx)
     image_vx            += vx (vx_now - vx_before),  both of the adjoint run
+    image_p_r           += r (p_now - p_before),     r the change in the forward run
 
 The names of the images tell the sweeps which products they are. Differences are those of the
 interior everywhere: images in absorbing layers mean nothing.
@@ -37,6 +38,11 @@ def image_name(product: FieldProduct) -> str:
     )
 
 
+def change_name(fields: tuple[str, str]) -> str:
+    """Return the name of the image of a change of an adjoint field and a forward field."""
+    return "_".join(["image", *dict.fromkeys(fields)])
+
+
 def products(cell) -> None:
     """Add adjoint fields times derivatives of forward fields to their images."""
     derivatives = {}
@@ -53,28 +59,39 @@ def changes(cell) -> None:
     """Add forward fields times the change of adjoint fields in a step to their images."""
     for name in cell.fields:
         if name.startswith("image_"):
-            field = name.split("_")[1]
+            field, other = _changing(name)
             change = cell[f"adjoint_{field}"] - cell[f"before_{field}"]
-            cell.put(name, cell[name] + cell[field] * change)
+            cell.put(name, cell[name] + cell[other] * change)
+
+
+def _changing(name: str) -> tuple[str, str]:
+    """Return the adjoint field and the forward field of the image of a change."""
+    _, field, *others = name.split("_")
+    return field, others[0] if others else field
 
 
 class Images:
     """The images of a subdomain, and the launches that add to them."""
 
     def __init__(
-        self, solver: SubdomainSolver, stiffness: Iterable[FieldProduct], moving: Iterable[str]
+        self,
+        solver: SubdomainSolver,
+        stiffness: Iterable[FieldProduct],
+        moving: Iterable[tuple[str, str]],
     ) -> None:
         """Allocate images and bind their sweeps.
 
         Args:
             solver: the subdomain of the adjoint run.
             stiffness: products of stresses and derivatives of velocities.
-            moving: fields whose change in a step is an image's factor.
+            moving: fields whose change in a step is an image's factor, and forward fields, which
+                are the other.
         """
         self._solver = solver
         self._backend = solver.backend
         self._stiffness = {image_name(product): product for product in stiffness}
-        self._moving = tuple(moving)
+        pairs = tuple(moving)
+        self._moving = tuple(dict.fromkeys(name for name, _ in pairs))
         sizes = solver.fields.wavefield
         size = next(iter(sizes.values())).size
         forward = dict.fromkeys(
@@ -91,12 +108,12 @@ class Images:
         self.forward = {name: new(size) for name in forward}
         previous = solver.fields.physics.previous
         self.before = {name: new(size) for name in self._moving if name not in previous}
-        names = [*self._stiffness, *(f"image_{name}" for name in self._moving)]
+        changing = tuple(map(change_name, pairs))
+        names = [*self._stiffness, *changing]
         self.images = {name: new(size) for name in names}
         parities = solver.fields.physics.parities
         # After a step of a parity; that whose change is taken is written then.
         self._products = [self._bind(products, tuple(self._stiffness), p) for p in parities]
-        changing = tuple(f"image_{name}" for name in self._moving)
         self._changes = [self._bind(changes, changing, p) for p in parities]
 
     def clear(self) -> None:

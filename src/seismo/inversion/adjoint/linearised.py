@@ -7,6 +7,7 @@ term c op(field) adds dc op(field of the forward run), where a source would act:
     velocities      dv += dc / c (v - v of the step before)
     second order    dp += dk / k (change of p in this step - that in the step before)
 
+of several fields of second order dk / k is dM M^-1, M the matrix that operations are multiplied by.
 The last two contain what sources add, as if their scale were proportional to the coefficient: what
 is left of the scale's change acts as a source (`seismo.inversion.adjoint.source_derivative`). All
 these are the products of the images (`seismo.inversion.adjoint.imaging`), turned round: the run is
@@ -64,10 +65,20 @@ def changes(cell) -> None:
 
 
 def second_changes(cell) -> None:
-    """Add a factor times the change of the change of p in a step; keep the change."""
-    change = cell["forward_p"] - cell["before_p"]
-    cell.put("p", cell["p"] + cell["factor_p"] * (change - cell["kept_p"]))
-    cell.put("kept_p", change)
+    """Add factors times the changes of the changes of fields in a step; keep the changes."""
+    names = [name.removeprefix("kept_") for name in cell.fields if name.startswith("kept_")]
+    now = {name: cell[f"forward_{name}"] - cell[f"before_{name}"] for name in names}
+    second = {name: change - cell[f"kept_{name}"] for name, change in now.items()}
+    for name in names:
+        factors = {other: cell[factor_name((name, other))] for other in names}
+        cell.put(name, cell[name] + cell.sum(factors[other] * second[other] for other in names))
+    for name, change in now.items():
+        cell.put(f"kept_{name}", change)
+
+
+def factor_name(fields: tuple[str, str]) -> str:
+    """Return the name of the factor of a field's change that is added to a field."""
+    return "_".join(["factor", *dict.fromkeys(fields)])
 
 
 class ModelSources(AddedLaunches):
@@ -91,9 +102,10 @@ class ModelSources(AddedLaunches):
         def new() -> Any:
             return solver.backend.zeros(size)[:size]
 
-        self._moving = derivative.moving
+        self._moving = list(dict.fromkeys(name for name, _ in derivative.moving))
+        self._pairs = derivative.moving
         self._operations = derivative.operations
-        self._factors = {f"factor_{name}": new() for name in self._moving}
+        self._factors = {factor_name(pair): new() for pair in derivative.moving}
         self._kept = {name: new() for name in self._moving}
         for field, operations in self._operations.items():
             for operation in operations:
@@ -133,13 +145,12 @@ class ModelSources(AddedLaunches):
         reads: dict[str, Any] = {}
         for name in names:
             writes |= {name: linearised.written(name, parity), f"kept_{name}": self._kept[name]}
-            reads |= {
-                f"factor_{name}": self._factors[f"factor_{name}"],
-                f"forward_{name}": forward.written(name, parity),
-            }
+            reads[f"forward_{name}"] = forward.written(name, parity)
+        factors = (factor_name(pair) for pair in self._pairs if pair[0] in names)
+        reads |= {name: self._factors[name] for name in factors}
         update = changes
         if linearised.physics.previous:
-            reads["before_p"] = forward.arrays(parity)["p"]
+            reads |= {f"before_{name}": forward.arrays(parity)[name] for name in names}
             update = second_changes
         return [
             launch
@@ -192,7 +203,6 @@ class LinearisedRun:
         """Allocate and bind it beside the forward run."""
         self._forward = forward
         discretization = forward.discretization
-        self._physics = discretization.physics
         self.simulation = Simulation(discretization, forward.backend, ranks=forward.ranks)
         self._averages = CellAverages(discretization)
         self._derivative = CoefficientDerivative(discretization, bool(self._averages.components))
@@ -216,27 +226,36 @@ class LinearisedRun:
         averages = {
             name: TapedArray(array) for name, array in self._averages.on_grid(model).items()
         }
-        medium = self._averages.medium(averages)
-        self._taped = self._physics.coefficients(medium, self._forward.discretization.clock.dt)
+        self._taped = self._averages.coefficients(averages)
         changes = self._averages.changes(model, change)
         self._tangents = Tangents([(averages[name], array) for name, array in changes.items()])
-        factors = {f"factor_{name}": factor for name, factor in self._factors()}
+        factors = dict(self._factors())
         for added in self._added:
             added.set_factors(factors)
 
     def _factors(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Yield the factors (z, y, x) of each name, but its beginning."""
+        """Yield the factors (z, y, x) by name."""
         shape = self._forward.discretization.grid.points[::-1]
         tangents = self._tangents
-        for field, coefficient in self._derivative.coefficients_of_changes(self._taped):
-            yield field, np.broadcast_to(tangents(coefficient) / coefficient.value, shape)
+        inverse = self._derivative.inverse_of_changes(self._taped)
+        changes = {
+            pair: tangents(coefficient)
+            for pair, coefficient in self._derivative.coefficients_of_changes(self._taped)
+        }
+        for field, other in changes:
+            factor = sum(
+                change * inverse[middle, other]
+                for (name, middle), change in changes.items()
+                if name == field and (middle, other) in inverse
+            )
+            yield factor_name((field, other)), np.broadcast_to(factor, shape)
         for field, operation, coefficient, at_surface in self._derivative.coefficients_of_products(
             self._taped
         ):
             factor = np.broadcast_to(tangents(coefficient), shape).copy()
             if at_surface is not coefficient:
                 factor[:1] = np.broadcast_to(tangents(at_surface), shape)[:1]
-            yield f"{field}_{_words(operation)}", factor
+            yield f"factor_{field}_{_words(operation)}", factor
 
     def run(self, shots: Sequence[Shot], change: SourceChange) -> None:
         """Take all steps of shots that the forward run has loaded, beside it.

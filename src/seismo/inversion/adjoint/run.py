@@ -138,9 +138,7 @@ class AdjointRun:
         weights = weights / discretization.interpolation.norm(field, x, y, z)
         mean = mean_at(self._coefficients, x, y, z)
         group = norm.group(name)
-        entries = norm.entries(name, mean)
-        form = np.stack([np.stack([entries[a, b] for b in group], -1) for a in group], -1)
-        columns = np.linalg.inv(form)[:, :, group.index(name)]
+        columns = norm.inverse(name, mean)[:, :, group.index(name)]
         sign = 1.0 if field.late else norm.sign
         return {
             other: SignalPoints(x, y, z, shot, sign * weights * columns[:, k], numbers)

@@ -50,7 +50,8 @@ PARTIAL: dict[Any, Callable[..., Any]] = {
     np.power: _power,
     np.negative: lambda n, result, operand: -1.0,
     np.log: lambda n, result, operand: 1.0 / operand,
-    np.sqrt: lambda n, result, operand: 0.5 / result,
+    # At 0, in branches that are not chosen, it counts as constant.
+    np.sqrt: lambda n, result, operand: 0.5 / np.where(result > 0.0, result, np.inf),
     np.maximum: _greater,
     np.minimum: _less,
     np.absolute: lambda n, result, operand: np.sign(operand),

@@ -24,6 +24,7 @@ from seismo.model.node_values import ModelRange, arrays_of
 from seismo.solver.discretize import discretize
 
 ENERGY = "energy"
+_ROCK = ("vp", "vs", "rho")  # what images and kernels are by
 _APART = 1e-6  # relative distance of the bounds of a uniform parameter
 TraceDerivative = Callable[[Sections, Sequence[int]], tuple[float, Sections]]
 DerivativeArrays = dict[str, np.ndarray]
@@ -59,7 +60,8 @@ class PreparedGradient(PreparedTask):
         self.scenario = settings.background_scenario()
         run = discretize(self.scenario)
         of_nodes = arrays_of(ModelRange({}).on_nodes(run.earth, run.grid))
-        model = {name: of_nodes[name] for name in run.physics.needs if name in of_nodes}
+        # Anisotropy is that of the scenario.
+        model = {name: of_nodes[name] for name in _ROCK if name in run.physics.needs}
         self.models = background_of(settings.background, run.grid, model)
         self.mask = np.array(mask_of(settings.mask, run, self.models))
         if not self.mask.any():

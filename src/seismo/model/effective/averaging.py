@@ -36,7 +36,7 @@ and the moduli of strains in the plane of x and z: c11 + c33 + 2 c13, and c11 + 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Literal
@@ -154,7 +154,7 @@ def averages_by_rows(
     """Yield rows of z, and their averages (rows, [ny,] nx) in float64; see `cell_average`."""
     rules = _RESULTS if "rho" in earth.needs else _RESULTS | _CONSTANT_DENSITY
     rules = rules | effective_stiffness.results(earth.needs)
-    if averaging == "point" and OF_ROCK.keys() >= {*parameters, *earth.needs}:
+    if averaging == "point" and is_told_by_rock(earth.needs, parameters):
         rules = {name: (earth.needs, formula) for name, formula in OF_ROCK.items()}
     formulas = {name: rules[name] for name in parameters}
     means = sorted({mean for needed, _ in formulas.values() for mean in needed})
@@ -169,6 +169,11 @@ def averages_by_rows(
             evaluated = {formula: formula(inputs) for _, formula in formulas.values()}
         repeated = {formula: _repeated(array, source) for formula, array in evaluated.items()}
         yield target, {name: repeated[formula] for name, (_, formula) in formulas.items()}
+
+
+def is_told_by_rock(needs: Collection[str], parameters: Collection[str] = ()) -> bool:
+    """Whether `of_rock` has parameters of an effective medium, of an earth of these parameters."""
+    return OF_ROCK.keys() >= {*needs, *parameters}
 
 
 def of_rock(samples: Samples, parameters: Sequence[str]) -> dict[str, np.ndarray]:

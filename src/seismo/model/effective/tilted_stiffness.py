@@ -35,6 +35,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from seismo.equations.framework.parameters import CONSTANTS
 from seismo.equations.rock import elastic_constants
 from seismo.model.effective import (
     TINY,
@@ -63,8 +64,11 @@ def _entry(i: str, j: str) -> str:
 def stiffness_of(samples: Samples) -> Entries:
     """Return the 21 constants (...) [Pa] of rocks, by the two indices of each."""
     if "c33" in samples:
-        tensor = elastic_constants.stiffness_of(samples)
-        return {name: tensor[..., int(name[0]) - 1, int(name[1]) - 1] for name in ENTRIES}
+        constants = elastic_constants.with_implied(
+            {name: samples[name] for name in samples if name in CONSTANTS}
+        )
+        none = np.zeros_like(constants["c33"])
+        return {name: constants.get(f"c{name}", none) for name in ENTRIES}
     c = elastic_constants.constants_of(samples)
     n = list(elastic_constants.axis_of(samples["theta"], samples["phi"]).values())
     nn = {(i, j): n[i] * n[j] for i in range(3) for j in range(i, 3)}

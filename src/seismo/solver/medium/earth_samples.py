@@ -54,6 +54,8 @@ def even_planes(discretization: Discretization) -> dict[str, np.ndarray]:
             even = rule.where(column).reshape(-1)
         elif rule.everywhere(discretization.extremes):
             even = np.ones(nodes.z.size, bool)
+        elif rule.simple is not None and earth.is_open:
+            even = np.zeros(nodes.z.size, bool)  # other models may have any rock
         else:
             density = rule.of_density
             even = plain_planes(earth, nodes, averaging, density, rule.simple)
@@ -86,7 +88,7 @@ def read_earth(
         return earth, *statistics_of(scenario, earth, grid, physics, topography)
     earth = models.on_nodes(earth, grid)
     extremes, sample = statistics_of(scenario, earth, grid, physics, topography)
-    return earth, models.widened(extremes), sample
+    return earth, models.widened(extremes, earth, physics.derived), sample
 
 
 def statistics_of(
