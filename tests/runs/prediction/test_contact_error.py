@@ -280,7 +280,7 @@ def test_what_enters_stacks_is_what_their_neighbours_send() -> None:
     """The waves between stacks, eliminated from the top down, are consistent at each of them."""
     media = (SOFT, ROCK, WEAK, HARD)
     given = document(media, (20.3, 40.0, 60.5), 6.0, 2.0, 10.0, surface=True)
-    section = layered_error.section_of(discretize(from_dict(given)))
+    section = stacks.section_of(discretize(from_dict(given)))
     assert len(section.stacks) == 4
     h = given["grid"]["spacing"]
     s, k = waves(np.radians([0.0, 20.0, 60.0]), SOFT.vs, 8.0 * h, 0.05)

@@ -15,9 +15,10 @@ from seismo.exact import layered, layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
 from seismo.runs.prediction.contacts import layered_traces
-from seismo.runs.prediction.contacts.layered_error import layered_error, section_of
+from seismo.runs.prediction.contacts.layered_error import layered_error
 from seismo.runs.prediction.contacts.layered_traces import LayeredTraces
 from seismo.runs.prediction.contacts.radiation import radiating_sources
+from seismo.runs.prediction.contacts.stacks import section_of
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from test_contact_error import FREQUENCY, HARD, ROCK, WATER

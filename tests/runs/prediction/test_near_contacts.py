@@ -85,14 +85,15 @@ def test_an_explosion_on_the_softer_side_errs_little() -> None:
         (SOFT, 6.0, 150.0, 0),
         (SOFT, 1.0, 150.0, 1),
         (SOFT, 2.0, 150.0, 0),
-        (SOFT, 6.0, 298.0, 1),
-        (SOFT, 6.0, 308.0, 0),
+        (SOFT, 6.0, 292.0, 1),
+        (SOFT, 6.0, 320.0, 0),
         (ROCK, 0.0, 300.0, 0),  # no contact
         (WATER, 0.5, 299.0, 0),  # whose rows are of their own side
     ],
 )
 def test_sources_and_receivers_beside_contacts_are_told(upper, cells, z, lines) -> None:
     given = document("moment_tensor", cells, [(200.0, z)], upper)
+    given["receivers"][0]["quantities"] = ["strain" if upper is SOFT else "velocity"]
     assert len(told(given)) == lines
 
 
@@ -181,19 +182,18 @@ def test_thin_solids_on_fluids_are_told(cells: float, depth: float, error: float
 
 
 @pytest.mark.parametrize(
-    ("quantity", "low", "high"),
-    [("velocity", 0.019, 0.06), ("divergence", 0.062, 0.186), ("stress", 0.063, 0.189)],
+    ("quantity", "found"), [("velocity", 0.019), ("divergence", 0.062), ("stress", 0.063)]
 )
-def test_receivers_beside_contacts_count(quantity: str, low: float, high: float) -> None:
-    """Found on the contact: velocity 1.9 %, divergence 6.2, stress 6.3, each up to thrice so."""
+def test_receivers_beside_contacts_count(quantity: str, found: float) -> None:
+    """To 40 % of what is found on the contact."""
     given = document("moment_tensor", 6.0, [(200.0, CONTACT)])
     far = solver.points([{"x": 200.0, "z": 100.0}], quantities=[quantity])
     given["receivers"][0].update(quantities=[quantity], name="on")
     given["receivers"].append({**far, "name": "far"})
     expected = expected_error(discretize(from_dict(given)))
-    assert low < dict(expected.causes)["receivers beside contacts"] < high
+    assert 0.6 < dict(expected.causes)["receivers beside contacts"] / found < 1.4
     sets = dict(expected.sets)
-    assert sets["far"] < low < sets["on"]
+    assert sets["far"] < 0.7 * found < sets["on"]
 
 
 def beside_a_contact(model: list[dict], **source) -> dict:
@@ -298,10 +298,11 @@ def test_every_receiver_of_a_line_is_looked_at() -> None:
 
 def test_the_first_few_receivers_beside_a_contact_are_named() -> None:
     given = document(
-        "force", -14.0, [(200.0 + 10.0 * n, 298.0 - (n == 1) * 150.0) for n in range(9)]
+        "force", -14.0, [(200.0 + 10.0 * n, 293.0 - (n == 1) * 150.0) for n in range(9)]
     )
+    given["receivers"][0]["quantities"] = ["rotation"]
     (line,) = told(given)
-    first = "R0000 at x = 200, z = 298 m; R0002 at x = 220, z = 298 m; R0003 at x = 230, z = 298 m"
+    first = "R0000 at x = 200, z = 293 m; R0002 at x = 220, z = 293 m; R0003 at x = 230, z = 293 m"
     assert f": 8 of 9 ({first}; and 5 more) on a contact of media or near it" in line
 
 

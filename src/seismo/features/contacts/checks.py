@@ -36,7 +36,9 @@ besides by about (10 / p)^2 times
     receivers of strains                    0.05 exp(-2 d) 10 / p
 
 within a factor of 2 to 3, where sources are less than five cells from the contact and receivers 10
-to 40 cells from them (order 8, p = 5 to 10, vs = 700 to 1960 m/s under water).
+to 40 cells from them (order 8, p = 5 to 10, vs = 700 to 1960 m/s under water). Of receivers the law
+is that of those whose rows are not known, such as fibres: others err as their rows do
+(`seismo.runs.prediction.contacts.row_errors`).
 """
 
 from __future__ import annotations
@@ -61,6 +63,7 @@ from seismo.features.contacts.contact import (
 from seismo.features.contacts.operators import vibrations
 from seismo.model.contacts import ON_CONTACT, below
 from seismo.runs.prediction.contacts.near_contacts import DIFFERENTIATED
+from seismo.runs.prediction.contacts.row_errors import reading_errors
 from seismo.runs.prediction.lines import Cause, Check, WarningLines, named, percent, up_to
 from seismo.runs.prediction.resolution import of_spacing
 from seismo.solver.discretization import Discretization
@@ -95,13 +98,19 @@ def source_error(discretization: Discretization) -> float:
 
 
 def receiver_error(discretization: Discretization) -> float:
-    """Return the relative error of the traces by receivers beside contacts of fluid and solid."""
+    """Return the relative error of the traces by receivers beside contacts of fluid and solid.
+
+    Of receivers whose rows are not known
+    (`seismo.runs.prediction.contacts.row_errors`).
+    """
     if not discretization[FluidContacts].corrected:
         return 0.0
+    known = reading_errors(discretization)
     laws = {
         (z, _STRAINS if any(name in DIFFERENTIATED for name in group.quantities) else _MOTION)
         for group in discretization.groups
         for z in np.unique(group.all_positions[:, 2]).tolist()
+        if z not in known.get(group.name, {})
     }
     return max((_error_beside(discretization, law, z) for z, law in laws), default=0.0)
 

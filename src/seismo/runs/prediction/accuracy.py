@@ -29,7 +29,6 @@ from seismo.grid.grid import AXES
 from seismo.grid.interpolation import axis_weights
 from seismo.runs.prediction.checks.thin_bodies import thin_error
 from seismo.runs.prediction.contacts.layered_error import (
-    STRAINS,
     Contacts,
     closed_surface_error,
     layered_error,
@@ -43,6 +42,7 @@ from seismo.runs.prediction.contacts.near_contacts import (
 )
 from seismo.runs.prediction.contacts.sideways import sideways_error
 from seismo.runs.prediction.contacts.stacks import in_layers
+from seismo.runs.prediction.contacts.trace_sampling import STRAINS
 from seismo.runs.prediction.layer_images import images_error
 from seismo.runs.prediction.layer_reflections import GRAZING, damped_error, grazing_error
 from seismo.runs.prediction.lines import (

@@ -27,73 +27,31 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from seismo.acquisition.receivers import ReceiverGroup, paths_of
 from seismo.equations.rock.plane_waves import Rock
 from seismo.runs.prediction.contacts.layered_traces import LayeredTraces
 from seismo.runs.prediction.contacts.radiation import radiating_sources
-from seismo.runs.prediction.contacts.scattering import ContactStack, DiscreteStack
+from seismo.runs.prediction.contacts.scattering import ContactStack
 from seismo.runs.prediction.contacts.sideways import turned_error
 from seismo.runs.prediction.contacts.stack_network import LayerSection
 from seismo.runs.prediction.contacts.stacks import (
+    NEAR,
     layered_waves,
     rows_about,
-    stacks,
+    section_of,
+)
+from seismo.runs.prediction.contacts.trace_sampling import (
+    TraceEnds,
+    ends_of,
+    everywhere,
+    sampled_frequencies,
 )
 from seismo.solver.accuracy.stencil import PowerLaw
-from seismo.solver.discretization import Discretization
+from seismo.solver.discretization import Discretization, derived_once
 
-# Edges of bands of the energy, by frequency; of plane waves alone, of a wavenumber each, which ring
-# in layers at single frequencies.
-_PLANE_BANDS = np.append(np.linspace(0.0, 0.99, 100), [0.995, 0.9995])
-_BANDS = (0.0, 0.25, 0.5, 0.75, 0.9, 0.97, 0.995, 0.9995)
-_DISTANCES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # quantiles of a set of receivers
-_MOST_ENDS = 200  # sources, and receivers, between which distances are sought
-_NEAR = 4.5  # rows
 _PLACES = 20  # along x and y, at which the rock of a surface is sampled
-_LEAST_POINTS = 2.8  # in the slowest wave: shorter ones are lost anyhow
 # Of contacts that lend strains (`seismo.features.contacts.contact`): measured.
 LENT = PowerLaw(0.15, 3.2)
 _WORST = 1.2  # measured error, in that of the sums
-STRAINS = {"strain_rate", "strain", "stress"}
-_ALONE = ({"pressure"}, STRAINS)  # whose own squares count where nothing else is recorded
-
-
-def section_of(discretization: Discretization) -> LayerSection:
-    """Return the stacks of a layered earth, the surface first, if any."""
-    depths_and_stacks = stacks(discretization)
-    top = discretization.grid.origin[2]
-    kept = [stack for _, stack in depths_and_stacks]
-    lent_depths = [
-        discretization.grid.coordinate("z", c.z_index)
-        for c in discretization.slips.corrected
-        if not c.closed
-    ]
-    tops = [z if stack.top is None else top for z, stack in depths_and_stacks]
-    bottoms = [z + stack.depths[-1] for z, stack in depths_and_stacks]
-    half_spacing = 0.5 * discretization.grid.spacing[2]
-    rows: list[DiscreteStack | None] = [
-        None
-        if any(
-            z - half_spacing < z_contact < z + stack.depths[-1] + half_spacing
-            for z_contact in lent_depths
-        )
-        else rows_about(discretization, stack, z)
-        for z, stack in depths_and_stacks
-    ]
-    if kept and discretization.scenario.boundaries.top == "free_surface" and kept[0].top is None:
-        medium = kept[0].media[0]
-        rigid = layered_waves(discretization).rigid_surface
-        kept.insert(0, ContactStack((medium, medium), (0.0,), 0.0, rigid))
-        tops.insert(0, top)
-        bottoms.insert(0, top)
-        rows.insert(0, None)
-    return LayerSection(
-        tuple(kept),
-        tuple(rows),
-        tuple(tops),
-        tuple(bottoms),
-        _NEAR * discretization.grid.spacing[2],
-    )
 
 
 @dataclass(frozen=True)
@@ -111,6 +69,7 @@ class Contacts:
     sets: Mapping[str, float] = field(default_factory=dict)
 
 
+@derived_once
 def layered_error(discretization: Discretization) -> Contacts:
     """Return the error that contacts leave in the traces of a layered earth."""
     section = section_of(discretization)
@@ -120,8 +79,8 @@ def layered_error(discretization: Discretization) -> Contacts:
     points = section.slowest / (waves.spectra.frequency * discretization.grid.spacing[2])
     lent = any(not contact.closed for contact in discretization.slips.corrected)
     lending = lent * waves.spectra.error(LENT(points))
-    ends = {group.name: _ends(discretization, group) for group in discretization.groups}
-    contact_errors = _scattered(discretization, section, ends or {"": _everywhere(discretization)})
+    ends = {group.name: ends_of(discretization, group) for group in discretization.groups}
+    contact_errors = _scattered(discretization, section, ends or {"": everywhere(discretization)})
     turned = turned_error(discretization)
     errors = {name: math.hypot(error, lending, turned) for name, error in contact_errors.items()}
     joint = section.rows[0] is not None and section.stacks[0].top is not None
@@ -152,10 +111,10 @@ def closed_surface_error(discretization: Discretization) -> float:
     rock = min(rocks, key=lambda rock: rock.vs or rock.vp)
     stack = ContactStack((rock, rock), (0.0,), -reach, waves.rigid_surface)
     rows = rows_about(discretization, stack, top + reach)
-    section = LayerSection((stack,), (rows,), (top,), (top + reach,), _NEAR * height)
-    ends = {group.name: _ends(discretization, group) for group in discretization.groups}
+    section = LayerSection((stack,), (rows,), (top,), (top + reach,), NEAR * height)
+    ends = {group.name: ends_of(discretization, group) for group in discretization.groups}
     return max(
-        _scattered(discretization, section, ends or {"": _everywhere(discretization)}).values()
+        _scattered(discretization, section, ends or {"": everywhere(discretization)}).values()
     )
 
 
@@ -176,55 +135,8 @@ def _rocks_at_top(discretization: Discretization) -> list[Rock]:
     ]
 
 
-@dataclass(frozen=True)
-class _Ends:
-    """Where traces are evaluated: at all depths, in all distances of each.
-
-    Attributes:
-        depths: m.
-        distances: horizontal ones from sources in m; in 2-D along x, with their sign.
-        recorded: number of what is recorded: 0 motion, 1 pressure alone, 2 strains alone.
-    """
-
-    depths: np.ndarray
-    distances: np.ndarray
-    recorded: int
-
-
-def _everywhere(discretization: Discretization) -> _Ends:
-    """Return the surface, or the top, as far as anything is from a source."""
-    top = np.array(discretization.grid.origin[2:3])
-    return _Ends(top, discretization.waves.longest * np.array(_DISTANCES), 0)
-
-
-def _ends(discretization: Discretization, group: ReceiverGroup) -> _Ends:
-    """Return a sample of depths of receivers, and of their distances from sources."""
-    depths = np.unique(group.all_positions[:, 2])
-    sources = np.array(
-        [source.position for shot in discretization.shots for source in shot.sources]
-    )
-    paths = [
-        (reading[None] - acting[:, None]).reshape(-1, 3)
-        for acting, reading in (
-            (ends[:: -(-len(ends) // _MOST_ENDS)] for ends in pair)
-            for pair in paths_of(sources, [group])
-        )
-    ]
-    every = np.concatenate(paths or [np.zeros((1, 3))])
-    distances = (
-        every[:, 0] if discretization.grid.dimensions == 2 else np.hypot(every[:, 0], every[:, 1])
-    )
-    rank = np.argsort(np.abs(distances), kind="stable")
-    chosen = np.unique(np.round(np.array(_DISTANCES) * (len(rank) - 1)).astype(int))
-    return _Ends(
-        depths[np.unique([0, len(depths) // 2, len(depths) - 1])],
-        np.unique(distances[rank[chosen]]),
-        next((n for n, names in enumerate(_ALONE, 1) if set(group.quantities) <= names), 0),
-    )
-
-
 def _scattered(
-    discretization: Discretization, section: LayerSection, ends: Mapping[str, _Ends]
+    discretization: Discretization, section: LayerSection, ends: Mapping[str, TraceEnds]
 ) -> dict[str, float]:
     """Return the error that contacts leave whose rows are known, by the name of a set."""
     if all(rows is None for rows in section.rows):
@@ -232,10 +144,7 @@ def _scattered(
     depths = np.unique(np.concatenate([each.depths for each in ends.values()]))
     distances = np.unique(np.concatenate([each.distances for each in ends.values()]))
     sources = radiating_sources(discretization, max(*depths, *section.bottoms))
-    is_plane = all(source.slowness is not None for source in sources)
-    frequencies, shares = _sampled(
-        discretization, section.slowest, _PLANE_BANDS if is_plane else np.array(_BANDS)
-    )
+    frequencies, shares = sampled_frequencies(discretization, section.slowest, sources)
     if not frequencies.size:
         return dict.fromkeys(ends, 0.0)
     traces = LayeredTraces(discretization, section, depths, distances)
@@ -249,14 +158,3 @@ def _scattered(
         recorded = 1 if is_transverse else each.recorded
         errors[name] = _WORST * float(worst[recorded][chosen].max())
     return errors
-
-
-def _sampled(
-    discretization: Discretization, slowest: float, bands: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return frequencies in Hz and their shares of the energy, as far as the grid carries them."""
-    spectra = discretization.waves.spectra
-    below = np.cumsum(spectra.energy.mean(axis=0))
-    frequencies = np.interp(0.5 * (bands[1:] + bands[:-1]), below, spectra.frequency)
-    carried = frequencies * _LEAST_POINTS * discretization.grid.spacing[2] < slowest
-    return frequencies[carried], np.diff(bands)[carried]

@@ -30,16 +30,20 @@ of the squares of half of it and all of it) grows on with the distance.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from seismo.exact.stack import psv_slopes
 from seismo.grid.interpolation import axis_weights, slope_share
+from seismo.runs.prediction.contacts.row_readings import RowReading
 from seismo.runs.prediction.contacts.scattering import (
     ContactStack,
     DiscreteStack,
     exact,
+    exact_fields,
+    fields_in_rows,
     on_grid,
 )
 from seismo.runs.prediction.contacts.stack_network import (
@@ -84,6 +88,26 @@ class WavenumberSum:
             return np.repeat(squares[:, :, None], len(distances), axis=2)
         in_plane = self._in_plane if source.dimensions == 2 else self._on_rings
         return in_plane(fields, source.orders, distances)
+
+    def energy(
+        self, field: np.ndarray, odd: bool, source: RadiatingSource, distances: np.ndarray
+    ) -> np.ndarray:
+        """Return squares (distance) of a field (wave, column) that goes along x as U (`odd`) or W.
+
+        In 3-D as in the plane of a wave that spreads, of each azimuthal order alone.
+        """
+        if source.slowness is not None:
+            return np.repeat(np.abs(field[:, 0]).sum() ** 2, len(distances))
+        phase = distances[:, None] * self.k
+        dk = self.dk * (np.sqrt(self.k) if source.dimensions == 3 else 1.0)
+        sums = [
+            (np.cos(phase) if odd == bool(m % 2) else np.sin(phase)) @ (dk * field[:, column])
+            for column, m in enumerate(source.orders)
+        ]
+        if source.dimensions == 2:
+            units = [1j if m else -1.0 if odd else 1.0 for m in source.orders]
+            sums = [sum(unit * each for unit, each in zip(units, sums, strict=True))]
+        return np.asarray(sum(np.abs(each) ** 2 for each in sums))
 
     def _in_plane(self, fields: np.ndarray, orders: tuple[int, ...], x: np.ndarray) -> np.ndarray:
         """Return `energies` in 2-D."""
@@ -181,6 +205,15 @@ _AT_ONCE = 2e6  # numbers of the equations of all waves that are looked at toget
 
 
 @dataclass(frozen=True)
+class RecordDepth:
+    """A receiver's depth in m beside a stack, the stack's number, and the components read."""
+
+    z: float
+    stack: int
+    readings: tuple[RowReading, ...]
+
+
+@dataclass(frozen=True)
 class LayeredTraces:
     """Traces of a layered earth at all combinations of depths and distances.
 
@@ -206,6 +239,30 @@ class LayeredTraces:
             frequencies: (n) Hz.
             shares: (n) of the energy far away that they stand for.
         """
+        waves, reach = self._all_waves(sources, frequencies)
+        squares = [waves[s.slowness].squares(s, self, reach) @ shares for s in sources]
+        return np.array(squares).swapaxes(0, 1)
+
+    def read_squares(
+        self, sources: list[RadiatingSource], frequencies: np.ndarray, shares: np.ndarray,
+        depths: Sequence[RecordDepth],
+    ) -> np.ndarray:  # fmt: skip
+        """Return squares (2, source, depth, distance) of records, and of errors of their reading.
+
+        Args:
+            sources: apart from each other.
+            frequencies: (n) Hz.
+            shares: (n) of the energy far away that they stand for.
+            depths: of receivers beside stacks.
+        """
+        waves, reach = self._all_waves(sources, frequencies)
+        squares = [waves[s.slowness].read_squares(s, self, reach, depths) @ shares for s in sources]
+        return np.array(squares).swapaxes(0, 1)
+
+    def _all_waves(
+        self, sources: list[RadiatingSource], frequencies: np.ndarray
+    ) -> tuple[dict[float | None, _ScatteredWaves], float]:
+        """Return the waves by the horizontal slowness of sources, and the distance they reach."""
         omegas = 2.0 * math.pi * frequencies
         slownesses = {source.slowness for source in sources}
         if None in slownesses:
@@ -213,9 +270,12 @@ class LayeredTraces:
         else:  # of a wavenumber each: as long as the run lets them ring
             damping = 1.0 / self.discretization.waves.duration
             reach = math.inf
-        waves = {s: self._waves(omegas, damping, reach, s) for s in slownesses}
-        squares = [waves[s.slowness].squares(s, self, reach) @ shares for s in sources]
-        return np.array(squares).swapaxes(0, 1)
+        return {s: self._waves(omegas, damping, reach, s) for s in slownesses}, reach
+
+    @property
+    def slowest(self) -> float:
+        """Velocity in m/s of the slowest wave outside stacks."""
+        return self.section.slowest
 
     def _speeds(self) -> tuple[float, float]:
         """Return the velocities in m/s of the fastest wave, and of the slowest outside stacks."""
@@ -344,6 +404,62 @@ class _ScatteredWaves:
             top = traces.depths <= section.bottoms[0]
             both[:, 1, top] = both[:, 0, top]
         return both / self.omegas ** (2.0 * source.growth)
+
+    def read_squares(
+        self, source: RadiatingSource, traces: LayeredTraces, reach: float,
+        depths: Sequence[RecordDepth],
+    ) -> np.ndarray:  # fmt: skip
+        """Return squares (2, depth, distance, frequency) of records, and of errors of their rows.
+
+        Depths beyond the source of a stack's waves have none: waves come to them the other way.
+        """
+        section = self.network.section
+        s = self.network.s
+        k = self.network.k
+        first = np.asarray(traces.discretization.stencil.first)
+        moved, exactly = (
+            self.network.entering(matrices, source) for matrices in (self.approximate, self.true)
+        )
+        distances = traces.distances / np.maximum(np.abs(traces.distances) / reach, 1.0)
+        squares = np.zeros((2, len(depths), len(distances), len(self.omegas)))
+        by_stack = {}
+        for n, depth in enumerate(depths):
+            stack = section.stacks[depth.stack]
+            rows = section.rows[depth.stack]
+            top = section.tops[depth.stack]
+            between = depth.z < source.depth < top
+            if between or section.bottoms[depth.stack] < source.depth < depth.z or rows is None:
+                continue
+            if depth.stack not in by_stack:
+                fields = fields_in_rows(stack, rows, first, s, k)
+                by_stack[depth.stack] = fields @ moved[depth.stack]
+            if stack.top is not None and not stack.rigid:
+                rows = rows.under_surface()
+            rock, fields = exact_fields(stack, s, k, depth.z - top + (stack.top or 0.0))
+            truth = fields @ exactly[depth.stack]
+            for reading in depth.readings:
+                true = np.einsum("wf,wfc->wc", reading.exactly(rock, s, k), truth)
+                read = np.einsum("wr,wrc->wc", reading.of_rows(rows, s, k), by_stack[depth.stack])
+                error = np.where(np.isfinite(read), read - true, 0.0)
+                error[k > LARGEST * np.repeat(self.omegas, self._counts) / traces.slowest] = 0.0
+                for total, each in zip(squares, (true, error), strict=True):
+                    total[n] += self._arriving_at(each, reading.odd, source, distances)
+        squares *= self.omegas ** (-2.0 * source.growth)
+        return squares
+
+    @property
+    def _counts(self) -> list[int]:
+        return [wavenumbers.k.size for wavenumbers in self.sums]
+
+    def _arriving_at(
+        self, field: np.ndarray, odd: bool, source: RadiatingSource, distances: np.ndarray
+    ) -> np.ndarray:
+        """Return squares (distance, frequency) of a field (wave, column) at distances."""
+        pieces = np.split(field, np.cumsum(self._counts)[:-1])
+        return np.stack([
+            wavenumbers.energy(each, odd, source, distances)
+            for wavenumbers, each in zip(self.sums, pieces, strict=True)
+        ], axis=-1)  # fmt: skip
 
     def _arriving(
         self, fields: tuple[np.ndarray, ...], source: RadiatingSource, distances: np.ndarray

@@ -1,9 +1,10 @@
 """Sources and receivers beside contacts of media, where fields bend or jump.
 
 Among layers they are read on their own side (`seismo.solver.interpolation.layer_contacts`,
-`seismo.solver.interpolation.strains`). What is left comes from waves that bend within a cell. With
-r the ratio of moduli at a contact d cells away and p points in the shortest wavelength beside it it
-is about
+`seismo.solver.interpolation.strains`). What is left comes from waves that bend within a cell.
+Receivers err as the rows do that they read (`row_errors`). Of sources, and of receivers whose
+rows are not known (fibres, VTI rocks), with r the ratio of moduli at a contact d cells away and p
+points in the shortest wavelength beside it, it is about
 
     moments, and receivers of strains:      0.012 (r - 1) (10 / p)^2 exp(-1.25 d)
     forces:                                 0.006 (r - 1) (10 / p)^2 exp(-1.5 d)
@@ -56,7 +57,9 @@ from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES, moved
 from seismo.grid.interpolation import RADIUS
+from seismo.runs.prediction.contacts.layered_error import layered_error
 from seismo.runs.prediction.contacts.radiation import is_isotropic, strengths
+from seismo.runs.prediction.contacts.row_errors import reading_errors
 from seismo.runs.prediction.lines import WarningLines, named, up_to
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
@@ -201,7 +204,12 @@ def _near_set(discretization: Discretization, group: ReceiverGroup) -> NearRecei
     every = 1 if axes == "z" else -(-first.size // _MOST_PLACES)
     positions = positions[first[::every]]
     errors = np.zeros(len(positions))
+    read = reading_errors(discretization).get(group.name, {})
+    scattered = layered_error(discretization).sets[group.name] if read else 0.0
     for n, (x, y, z) in enumerate(positions.tolist()):
+        if z in read:
+            errors[n] = math.sqrt(max(read[z] ** 2 - scattered**2, 0.0))
+            continue
         beside = _nearest(discretization, (x, y, z), axes)
         if beside.ratio > 1.0:
             fluid = bool(_along(discretization, (x, y, z), "z", np.array([z]))[1][0])

@@ -29,13 +29,20 @@ fluid: `rho v_tt = (mu v_x)_x + (mu v_z)_z` is the equation of the pressure v in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from seismo.equations.rock.plane_waves import Rock
-from seismo.exact.stack import StackWaves, balanced, psv_slopes, psv_vectors, solved
+from seismo.exact.stack import (
+    LayerSide,
+    StackWaves,
+    balanced,
+    psv_slopes,
+    psv_vectors,
+    solved,
+)
 
 _NEWTON = 8  # steps
 _CONVERGED = 1e-15  # relative size of the last step
@@ -89,6 +96,13 @@ class DiscreteStack:
     down: np.ndarray
     spacing: float = 1.0
 
+    def under_surface(self) -> DiscreteStack:
+        """Return it with Z = 0 in its first row, that of a free surface."""
+        c11, c13, c33 = (c.copy() for c in (self.c11, self.c13, self.c33))
+        c11[0] -= c13[0] ** 2 / c33[0]
+        c13[0] = c33[0] = 0.0
+        return replace(self, c11=c11, c13=c13, c33=c33)
+
 
 def exact(stack: ContactStack, s: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Return the amplitudes (wave, leaving, entering) that leave a stack for unit ones that enter.
@@ -101,6 +115,43 @@ def exact(stack: ContactStack, s: np.ndarray, k: np.ndarray) -> np.ndarray:
         s: (wave) 1/s.
         k: (wave) wavenumbers along x in 1/m.
     """
+    waves, amplitudes = _within(stack, s, k)
+    leaving = [amplitudes[n, 1 - side] for n, side in waves.entering]
+    if stack.top is not None:
+        down, up = (waves.field(0, side, stack.top)[:, :2] for side in (0, 1))
+        leaving.append(down @ amplitudes[0, 0] + up @ amplitudes[0, 1])
+    return np.concatenate(leaving, axis=1)
+
+
+def exact_fields(
+    stack: ContactStack, s: np.ndarray, k: np.ndarray, z: float
+) -> tuple[Rock, np.ndarray]:
+    """Return the rock at a depth in m from the topmost contact, and U, W, X and Z there.
+
+    Args:
+        stack: the media.
+        s: (wave) 1/s.
+        k: (wave) wavenumbers along x in 1/m.
+        z: the depth; on a contact that of the medium below it.
+
+    Returns:
+        Rock, and fields (wave, 4, entering) for unit waves that enter.
+    """
+    waves, amplitudes = _within(stack, s, k)
+    layer = int(np.searchsorted(stack.depths, z, "right"))
+    counts = [waves.slopes[n].shape[1] for n, _ in waves.entering]
+    unit = np.eye(sum(counts))
+    ends = np.cumsum(counts)
+    for (n, side), end, count in zip(waves.entering, ends, counts, strict=True):
+        amplitudes[n, side] = np.broadcast_to(unit[end - count : end], (len(k), count, sum(counts)))
+    fields = [waves.field(layer, side, z) @ amplitudes[layer, side] for side in (0, 1)]
+    return stack.media[layer], fields[0] + fields[1]
+
+
+def _within(
+    stack: ContactStack, s: np.ndarray, k: np.ndarray
+) -> tuple[StackWaves, dict[LayerSide, np.ndarray]]:
+    """Return the waves of a stack, and the amplitudes of all that do not enter."""
     media = stack.media
     tops = [-np.inf if stack.top is None else stack.top, *stack.depths]
     kept = [balanced(pair) for pair in pairwise(media)]
@@ -113,15 +164,9 @@ def exact(stack: ContactStack, s: np.ndarray, k: np.ndarray) -> np.ndarray:
         kept,
     )
     coming = np.concatenate([waves.conditions(*side) for side in waves.entering], axis=-1)
-    amplitudes = waves.answer(-coming)
-    leaving = [amplitudes[n, 1 - side] for n, side in waves.entering]
-    if stack.top is not None:
-        down, up = (waves.field(0, side, stack.top)[:, :2] for side in (0, 1))
-        leaving.append(down @ amplitudes[0, 0] + up @ amplitudes[0, 1])
-    return np.concatenate(leaving, axis=1)
+    return waves, waves.answer(-coming)
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # amplitudes that NaN replaces
 def on_grid(
     stack: ContactStack, rows: DiscreteStack, first: np.ndarray, s: np.ndarray, k: np.ndarray,
     reading: tuple[np.ndarray, float] = (np.ones(1), 0.0),
@@ -140,6 +185,29 @@ def on_grid(
         reading: weights of the first half rows, and of the slope in rows, that W on a free surface
             is read with.
     """
+    fields, leaving = _in_rows(stack, rows, first, s, k)
+    if stack.top is None:
+        return leaving
+    n = len(rows.rho_x)
+    weights, sloped = reading
+    along = fields[:, :1]
+    across = weights @ fields[:, n : n + len(weights)]
+    slope = stack.media[0].thin_stretch * k[:, None, None] * along * rows.spacing
+    return np.concatenate([leaving, along, across[:, None] + sloped * slope], axis=1)
+
+
+def fields_in_rows(
+    stack: ContactStack, rows: DiscreteStack, first: np.ndarray, s: np.ndarray, k: np.ndarray
+) -> np.ndarray:
+    """Return U in node rows, and W in half rows behind them (wave, row, entering), as `on_grid`."""
+    return _in_rows(stack, rows, first, s, k)[0]
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # amplitudes that NaN replaces
+def _in_rows(
+    stack: ContactStack, rows: DiscreteStack, first: np.ndarray, s: np.ndarray, k: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return U and W in rows (wave, row, entering), and the amplitudes that leave the stack."""
     n = len(rows.rho_x)
     free = stack.top is not None
     fringe = 2 * len(first)
@@ -173,16 +241,18 @@ def on_grid(
     sizes = np.concatenate([np.abs(waves).max(axis=1) for _, waves in entering], axis=-1)
     lost = (sizes > _LARGEST) | ~is_carried[:, None]
     amplitudes = np.where(lost[:, None, :], np.nan, amplitudes)
-    within = np.count_nonzero(~beyond)
-    outside = [amplitudes[:, within:]]
-    if free:
-        below = int(np.count_nonzero(~beyond[:n]))
-        along = amplitudes[:, :1]
-        weights, sloped = reading
-        across = weights @ amplitudes[:, below : below + len(weights)]
-        slope = stack.media[0].thin_stretch * k[:, None, None] * along * rows.spacing
-        outside += [along, across[:, None] + sloped * slope]
-    return np.concatenate(outside, axis=1)
+    within = int(np.count_nonzero(~beyond))
+    in_rows = np.zeros((len(k), beyond.size, amplitudes.shape[2]), complex)
+    in_rows[:, ~beyond] = amplitudes[:, :within]
+    start = 0
+    for far_rows, coming in entering:
+        in_rows[:, far_rows, start : start + coming.shape[2]] += coming
+        start += coming.shape[2]
+    start = within
+    for far_rows, going in leaving:
+        in_rows[:, far_rows] += going @ amplitudes[:, start : start + going.shape[2]]
+        start += going.shape[2]
+    return in_rows, amplitudes[:, within:]
 
 
 def _waves(
@@ -273,13 +343,11 @@ def _equations(
     """Return the equations of kept (n) rows."""
     up = rows.up / rows.spacing
     down = rows.down / rows.spacing
-    c11 = rows.c11.copy()
-    bears = np.ones(len(rows.c11))
-    if free:  # Z = 0 in the row of the surface
-        c11[0] -= rows.c13[0] ** 2 / rows.c33[0]
-        bears[0] = 0.0
-    c13 = (rows.c13 * bears)[:, None]
-    c33 = (rows.c33 * bears)[:, None]
+    if free:
+        rows = rows.under_surface()
+    c11 = rows.c11
+    c13 = rows.c13[:, None]
+    c33 = rows.c33[:, None]
     c44 = rows.c44[:, None]
     uw = c13 * down + down * rows.c44
     wu = -up * c13[:, 0] - c44 * up

@@ -135,19 +135,9 @@ class StackNetwork:
         """
         section = self.section
         home = section.layer_at(source.depth)
-        z = max(source.depth, section.bottoms[home - 1]) if home else source.depth
+        z = self._depth(source)
         up, down = source.amplitudes(section.layers[home], self.s, self.k)
-        alone = []  # waves from the source itself into each stack, from above and from below
-        for n, (top, bottom) in enumerate(zip(section.tops, section.bottoms, strict=True)):
-            sent = [
-                np.zeros((len(self.k), self.kinds(m), up.shape[2]), complex) for m in (n, n + 1)
-            ]
-            if home == n:
-                sent[0] = down * np.exp(-self.a[n] * (top - z))[:, :, None]
-            elif home == n + 1:
-                sent[1] = up * np.exp(-self.a[n + 1] * (z - bottom))[:, :, None]
-            alone.append(np.concatenate(sent, axis=1))
-        entering = self._entering(matrices, alone)
+        entering = self.entering(matrices, source)
         leaving = [m @ e for m, e in zip(matrices, entering, strict=True)]
         fields = []
         for depth in map(float, depths):
@@ -170,6 +160,29 @@ class StackNetwork:
             moved = vectors[:, 0] @ falling + vectors[:, 1] @ rising
             fields.append(self._fields(section.layers[n], moved, falling[:, :1] + rising[:, :1]))
         return np.array(fields)
+
+    def entering(self, matrices: list[np.ndarray], source: RadiatingSource) -> list[np.ndarray]:
+        """Return the waves (wave, kinds, column) into each stack, with given matrices of all."""
+        section = self.section
+        home = section.layer_at(source.depth)
+        z = self._depth(source)
+        up, down = source.amplitudes(section.layers[home], self.s, self.k)
+        alone = []  # waves from the source itself into each stack, from above and from below
+        for n, (top, bottom) in enumerate(zip(section.tops, section.bottoms, strict=True)):
+            sent = [
+                np.zeros((len(self.k), self.kinds(m), up.shape[2]), complex) for m in (n, n + 1)
+            ]
+            if home == n:
+                sent[0] = down * np.exp(-self.a[n] * (top - z))[:, :, None]
+            elif home == n + 1:
+                sent[1] = up * np.exp(-self.a[n + 1] * (z - bottom))[:, :, None]
+            alone.append(np.concatenate(sent, axis=1))
+        return self._entering(matrices, alone)
+
+    def _depth(self, source: RadiatingSource) -> float:
+        """Return the depth in m that a source counts as at: at or below the stack above it."""
+        home = self.section.layer_at(source.depth)
+        return max(source.depth, self.section.bottoms[home - 1]) if home else source.depth
 
     def _fields(self, rock: Rock, moved: np.ndarray, pressure: np.ndarray) -> np.ndarray:
         """Return what `motion` does at a depth, of U, W, X and Z (wave, 4, column) in a rock."""

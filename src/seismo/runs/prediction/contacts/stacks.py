@@ -22,9 +22,11 @@ from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import cell_average
 from seismo.model.parts import DepthProfile
 from seismo.runs.prediction.contacts.scattering import ContactStack, DiscreteStack
+from seismo.runs.prediction.contacts.stack_network import LayerSection
 from seismo.solver.discretization import Discretization
 
 _MOST = 12  # contacts in a stack
+NEAR = 4.5  # rows
 
 
 def stacks(discretization: Discretization) -> list[tuple[float, ContactStack]]:
@@ -53,6 +55,44 @@ def stacks(discretization: Discretization) -> list[tuple[float, ContactStack]]:
         (group[0], _stack(discretization, group, top if not n and group[0] < under else None))
         for n, group in enumerate(groups)
     ]
+
+
+def section_of(discretization: Discretization) -> LayerSection:
+    """Return the stacks of a layered earth, the surface first, if any."""
+    depths_and_stacks = stacks(discretization)
+    top = discretization.grid.origin[2]
+    kept = [stack for _, stack in depths_and_stacks]
+    lent_depths = [
+        discretization.grid.coordinate("z", c.z_index)
+        for c in discretization.slips.corrected
+        if not c.closed
+    ]
+    tops = [z if stack.top is None else top for z, stack in depths_and_stacks]
+    bottoms = [z + stack.depths[-1] for z, stack in depths_and_stacks]
+    half_spacing = 0.5 * discretization.grid.spacing[2]
+    rows: list[DiscreteStack | None] = [
+        None
+        if any(
+            z - half_spacing < z_contact < z + stack.depths[-1] + half_spacing
+            for z_contact in lent_depths
+        )
+        else rows_about(discretization, stack, z)
+        for z, stack in depths_and_stacks
+    ]
+    if kept and discretization.scenario.boundaries.top == "free_surface" and kept[0].top is None:
+        medium = kept[0].media[0]
+        rigid = layered_waves(discretization).rigid_surface
+        kept.insert(0, ContactStack((medium, medium), (0.0,), 0.0, rigid))
+        tops.insert(0, top)
+        bottoms.insert(0, top)
+        rows.insert(0, None)
+    return LayerSection(
+        tuple(kept),
+        tuple(rows),
+        tuple(tops),
+        tuple(bottoms),
+        NEAR * discretization.grid.spacing[2],
+    )
 
 
 def _stack(discretization: Discretization, depths: list[float], top: float | None) -> ContactStack:
