@@ -1,8 +1,16 @@
-"""Models given as arrays on the nodes: their checks, and their way into a loaded simulation."""
+"""Models given as arrays on the nodes, or by values of parts: checks, and loading.
+
+A parameter such as `model[1].vs` or `model[0].layers[2].vp` is a value of a part of the scenario's
+model. Nodes have values that depend on it linearly, by weights that are 1 in a part of uniform rock
+and 0 beyond it::
+
+    array = array of the scenario + sum over values of  weights (value - value of the scenario)
+    derivative by a value = sum over nodes of  weights * derivative by the array
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -12,15 +20,18 @@ import numpy as np
 
 from seismo.acquisition.sources import Shot
 from seismo.equations.framework.registry import PARAMETERS
-from seismo.errors import ModelError
+from seismo.errors import ModelError, ScenarioError
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES, Grid
 from seismo.inversion.adjoint.extent import ArrayMemory
 from seismo.model.earth import LEAST_RATIO
 from seismo.model.effective.averaging import is_told_by_rock, of_rock
-from seismo.model.node_values import extent_of, nodes_along, with_values
+from seismo.model.node_values import ModelRange, arrays_of, extent_of, nodes_along, with_values
+from seismo.scenario import Scenario
+from seismo.scenario.python_data import path_of, plain
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.coefficients import as_volume, every_node
+from seismo.solver.medium.earth_samples import earth_of
 from seismo.solver.simulation import Simulation
 
 ParameterArrays = dict[str, np.ndarray]  # values (z, [y,] x) by parameter
@@ -44,6 +55,145 @@ class Call:
     def shots(self) -> list[Shot]:
         """All shots."""
         return [shot for shots in self.batches for shot in shots]
+
+
+class PartValues:
+    """Values of parts of the scenario's model that calls may change.
+
+    Attributes:
+        start: the scenario's own values, by path.
+        parameters: of the rock, by path.
+    """
+
+    def __init__(
+        self, discretization: Discretization, paths: Sequence[str],
+        bounds: Mapping[str, tuple[float, float]],
+    ) -> None:  # fmt: skip
+        """Find the weights of each value.
+
+        Args:
+            discretization: of the runs.
+            paths: of the values.
+            bounds: least and greatest value of each, in SI.
+
+        Raises:
+            ScenarioError: values at nodes do not depend on a value linearly.
+        """
+        scenario = discretization.scenario
+        self.start = {path: value_at(scenario, path) for path in paths}
+        self.parameters = {path: parameter_of(path) for path in paths}
+        self._weights: dict[str, np.ndarray] = {}
+        self._own_arrays = arrays_of(discretization.earth)
+        for path, value in self.start.items():
+            low, high = bounds[path]
+            step = _STEP * (high - low) * (1.0 if value < 0.5 * (low + high) else -1.0)
+            first, second = (self._slope(discretization, path, value + n * step) for n in (1, 2))
+            if not np.allclose(first, second, rtol=0.0, atol=_LINEAR):
+                raise ScenarioError(
+                    f"parameters: {path}: rock depends on it, and not linearly; name others"
+                )
+            # Differences of rounded values: those of uniform parts are whole.
+            rounded = np.round(first)
+            self._weights[path] = np.where(np.abs(first - rounded) < _LINEAR, rounded, first)
+
+    def _slope(self, discretization: Discretization, path: str, value: float) -> np.ndarray:
+        """Return the change of the array on nodes over that of a value of a part."""
+        scenario = discretization.scenario.changed({path: value})
+        earth = earth_of(
+            scenario, discretization.grid, discretization.physics, discretization.earth.relaxation
+        )
+        name = self.parameters[path]
+        changed = arrays_of(ModelRange({name: (0.0, 0.0)}).on_nodes(earth, discretization.grid))
+        slope: np.ndarray = (changed[name] - self._own_arrays[name]) / (value - self.start[path])
+        return slope
+
+    def checked(
+        self, path: str, array_like: Any, bounds: tuple[float, float]
+    ) -> np.ndarray:  # fmt: skip
+        """Return values () or (model) in float64.
+
+        Raises:
+            ModelError: they have another shape, or lie beyond the bounds.
+        """
+        array = np.asarray(array_like)
+        if array.dtype.kind not in "fiu" or array.ndim > 1:
+            raise ModelError("give a number, or of several models as many", path)
+        array = np.array(array, float)
+        low, high = bounds
+        if not ((low <= array) & (array <= high)).all():
+            raise ModelError(
+                f"{array} is not within {low:g} and {high:g}; make a propagator of wider bounds",
+                path,
+            )
+        return array
+
+    def arrays(self, by_path: Mapping[str, np.ndarray]) -> ParameterArrays:
+        """Return the arrays (z, [y,] x) of a model, by parameter, with values () by path."""
+        changes = self.changes({path: value - self.start[path] for path, value in by_path.items()})
+        return {name: self._own_arrays[name] + change for name, change in changes.items()}
+
+    def changes(self, by_path: Mapping[str, np.ndarray]) -> ParameterArrays:
+        """Return the changes of arrays (z, [y,] x), by parameter, with those of values."""
+        arrays: ParameterArrays = {}
+        for path, value in by_path.items():
+            name = self.parameters[path]
+            arrays[name] = arrays.get(name, 0.0) + self._weights[path] * value
+        return arrays
+
+    def by_values(self, by_arrays: Mapping[str, np.ndarray]) -> ParameterArrays:
+        """Return derivatives () by values from those by arrays on nodes."""
+        return {
+            path: np.asarray((self._weights[path] * by_arrays[name]).sum())
+            for path, name in self.parameters.items()
+        }
+
+
+_STEP = 1e-3  # of the range of a value, by which weights are found
+_LINEAR = 1e-7  # difference of weights that is rounding
+
+
+def is_of_part(name: str) -> bool:
+    """Whether a parameter is a value of a part of the model."""
+    return "[" in name
+
+
+def parameter_of(name: str) -> str:
+    """Return the parameter of the rock that a value of a part, or an array, is of."""
+    keys = path_of(name)
+    return next((str(key) for key in reversed(keys) if key in PARAMETERS), str(keys[-1]))
+
+
+def bounds_of_rock(
+    bounds: Mapping[str, tuple[float, float]]
+) -> dict[str, tuple[float, float]]:  # fmt: skip
+    """Return the bounds of parameters of the rock, from those of values of parts."""
+    of_rock: dict[str, tuple[float, float]] = {}
+    for name, (low, high) in bounds.items():
+        parameter = parameter_of(name)
+        least, greatest = of_rock.get(parameter, (low, high))
+        of_rock[parameter] = min(low, least), max(high, greatest)
+    return of_rock
+
+
+def value_at(scenario: Scenario, path: str) -> float:
+    """Return a value of a part of a scenario's model, in SI.
+
+    Raises:
+        ScenarioError: there is none.
+    """
+    keys = path_of(path)
+    value: Any = plain(scenario)
+    for key in keys:
+        inside = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, list) and isinstance(key, int) and key < len(value):
+            inside = value[key]
+        value = inside
+    if keys[0] != "model" or not isinstance(value, (int, float)):
+        raise ScenarioError(
+            f"parameters: {path}: the scenario's model has no such number; name one, such as "
+            "model[0].vp"
+        )
+    return float(value)
 
 
 def shape_of(grid: Grid) -> tuple[int, ...]:

@@ -13,7 +13,16 @@ from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import choose
 from seismo.errors import ScenarioError
 from seismo.inversion.adjoint.snapshots import SnapshotPlan
-from seismo.inversion.models import Call, ParameterArrays, checked, load_model, shape_of
+from seismo.inversion.models import (
+    Call,
+    ParameterArrays,
+    PartValues,
+    bounds_of_rock,
+    checked,
+    is_of_part,
+    load_model,
+    shape_of,
+)
 from seismo.inversion.pullback import Pullback
 from seismo.inversion.pushforward import Pushforward
 from seismo.inversion.refusals import refuse_bounds, refuse_underivable, refuse_unsuited
@@ -38,6 +47,7 @@ class Propagator:
         bounds: least and greatest value of each of them, in SI.
         discretization: of all runs.
         simulation: that takes the steps.
+        parts: values of parts of the scenario's model that may be given.
         sources: wavelets and strengths that may be given.
         model: values (z, [y,] x) by parameter that are loaded.
         batches: the shots that advance together.
@@ -55,10 +65,12 @@ class Propagator:
 
         Args:
             scenario: a scenario, the same as nested dicts, or the path of its YAML file.
-            parameters: names of the parameters of the equation that models give, such as "vp", and
-                of its sources: "wavelet", "force", "moment_tensor", "moment" (of explosions) and
-                "amplitude" (`seismo.inversion.sources`).
-            bounds: least and greatest value in SI of each parameter of the equation.
+            parameters: names of the parameters of the equation that models give, such as "vp", of
+                values of parts of the scenario's model, such as "model[1].vs", and of its sources:
+                "wavelet", "force", "moment_tensor", "moment" (of explosions) and "amplitude"
+                (`seismo.inversion.sources`).
+            bounds: least and greatest value in SI of each parameter of the equation, and of each
+                value of a part.
             backend: "auto" (a GPU if there is any and no threads are asked for), "cpu" or "gpu".
             device: number of the GPU, the first that will do when None.
             threads: threads to use on the CPU, all cores when None.
@@ -87,12 +99,15 @@ class Propagator:
         models = None
         if self.parameters:
             refuse_unsuited(self.scenario, self.parameters)
-            models = ModelRange(self.bounds)
+            models = ModelRange(bounds_of_rock(self.bounds))
         chosen = choose(backend, device, threads, ranks).make(self.scenario.precision)
         self.discretization = discretize(self.scenario, chosen.batch_points, models=models)
         self.simulation = Simulation(self.discretization, chosen, from_rest=True)
         self._own_model = arrays_of(self.discretization.earth)
         self.model = self._own_model
+        self.parts = PartValues(
+            self.discretization, list(filter(is_of_part, self.parameters)), self.bounds
+        )
         of_sources = [name for name in self.parameters if name in SOURCE_PARAMETERS]
         self.sources = SourceParameters(self.discretization, of_sources, wavelet_interval)
         self.batches = self._batches_of(self.discretization.shots)
@@ -119,7 +134,8 @@ class Propagator:
     @property
     def start(self) -> ParameterArrays:
         """The scenario's own values of all parameters, in SI, as a call takes them."""
-        start = self._own_model | self.sources.start
+        of_parts = {path: np.array(value) for path, value in self.parts.start.items()}
+        start = self._own_model | self.sources.start | of_parts
         return {name: start[name].copy() for name in self.parameters}
 
     def __call__(self, *, keep: bool = False, **models: Any) -> Traces:
@@ -128,9 +144,9 @@ class Propagator:
         Args:
             keep: whether `pullback` follows: the fields that it needs are kept, while they fit the
                 memory, and need not be computed again.
-            models: values (z, [y,] x) in SI at the nodes of the extent, by parameter, and those of
-                sources (`seismo.inversion.sources`); parameters left out are as in the scenario.
-                With an axis before these, of several models.
+            models: values (z, [y,] x) in SI at the nodes of the extent, by parameter, numbers by
+                values of parts, and those of sources (`seismo.inversion.sources`); parameters left
+                out are as in the scenario. With an axis before these, of several models.
 
         Returns:
             Receiver set -> component -> (shot, receiver, sample), in the precision of the run; of
@@ -180,7 +196,9 @@ class Propagator:
                 }
                 for group, sections in by_traces.items()
             }
-            derivatives.append(self._adjoint(of_model))
+            by_arrays = self._adjoint(of_model)
+            by_all = by_arrays | self.parts.by_values(by_arrays)
+            derivatives.append({name: by_all[name] for name in self.parameters})
         if not self._is_several:
             return derivatives[0]
         return {name: np.stack([d[name] for d in derivatives]) for name in self.parameters}
@@ -214,7 +232,9 @@ class Propagator:
         every = []
         for number, call in enumerate(self._called):
             self._load(call.model)
-            every.append(self._linearised(call, self._of_model(arrays, number)))
+            change = self._of_model(arrays, number)
+            of_parts = {name: change.pop(name) for name in self.parts.start if name in change}
+            every.append(self._linearised(call, change | self.parts.changes(of_parts)))
         return self._joined(every)
 
     @property
@@ -226,9 +246,13 @@ class Propagator:
     def _adjoint(self) -> Pullback:
         """The adjoint side, bound when it is first asked for."""
         refuse_underivable(self.discretization, self.parameters)
-        of_model = [name for name in self.parameters if name not in self.sources.names]
+        of_model = dict.fromkeys(
+            self.parts.parameters.get(name, name)
+            for name in self.parameters
+            if name not in self.sources.names
+        )
         return Pullback(
-            self.simulation, of_model, self.sources, self._options["snapshots"],
+            self.simulation, tuple(of_model), self.sources, self._options["snapshots"],
             self._options["memory"],
         )  # fmt: skip
 
@@ -323,6 +347,8 @@ class Propagator:
         """Return the call of the n-th of the models of checked values."""
         arguments = self._of_model(arrays, number)
         of_sources = {name: arguments.pop(name) for name in self.sources.names if name in arguments}
+        of_parts = {name: arguments.pop(name) for name in self.parts.start if name in arguments}
+        arguments |= self.parts.arrays(of_parts)
         # The same object is the same model: it is loaded already.
         model = self._own_model | arguments if arguments else self._own_model
         batches = self._batches_of(self.sources.shots(of_sources)) if of_sources else self.batches
@@ -360,12 +386,15 @@ class Propagator:
                     f"({', '.join(self.parameters) or 'it has none'}); name it in `parameters`"
                 )
         grid = self.discretization.grid
-        return {
-            name: self.sources.checked(name, array_like)
-            if name in self.sources.names
-            else checked(name, array_like, grid, bounds[name])
-            for name, array_like in models.items()
-        }
+        arrays = {}
+        for name, array_like in models.items():
+            if name in self.sources.names:
+                arrays[name] = self.sources.checked(name, array_like)
+            elif name in self.parts.start:
+                arrays[name] = self.parts.checked(name, array_like, bounds[name])
+            else:
+                arrays[name] = checked(name, array_like, grid, bounds[name])
+        return arrays
 
     def _several(self, arrays: ParameterArrays) -> int | None:
         """Return how many models there are, None of a single one."""
@@ -378,7 +407,7 @@ class Propagator:
     def _is_of_several(self, name: str, array: np.ndarray) -> bool:
         """Whether an array of a parameter has an axis of models."""
         dimensions = self.discretization.grid.dimensions
-        start = self.sources.start
+        start = self.sources.start | {path: np.zeros(()) for path in self.parts.start}
         return array.ndim > (start[name].ndim if name in start else dimensions)
 
 

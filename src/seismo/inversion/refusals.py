@@ -12,6 +12,7 @@ from seismo.equations.framework.table import Physics
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import BROAD_RADIUS, RADIUS
+from seismo.inversion.models import is_of_part, parameter_of, value_at
 from seismo.inversion.sources import SOURCE_PARAMETERS
 from seismo.model.node_values import arrays_of
 from seismo.scenario import Scenario
@@ -51,7 +52,7 @@ def refuse_bounds(parameters: Sequence[str], bounds: ParameterBounds) -> None:
                 f"{interval}: of densities that differ {ORDINARY:g} times or more no time step is "
                 "known to suit all models; narrow them"
             )
-        known = PARAMETERS.get(name)
+        known = PARAMETERS.get(parameter_of(name) if is_of_part(name) else name)
         if known is not None and (low < known.least or high > known.limits[1]):
             raise ScenarioError(
                 f"{interval} is beyond {known.least:g} to {known.limits[1]:g} {known.unit}"
@@ -69,9 +70,22 @@ def refuse_unsuited(scenario: Scenario, parameters: Sequence[str]) -> None:
             raise scenario.mistake(*key, problem=f"models given as arrays {problem}")
     equation = scenario.equation.name
     physics = physics_for(equation, scenario.dimensions, scenario.options)
-    known = (*model_parameters(scenario, physics), *SOURCE_PARAMETERS)
+    of_rock = model_parameters(scenario, physics)
+    known = (*of_rock, *SOURCE_PARAMETERS)
     for name in parameters:
-        if name not in known:
+        if is_of_part(name):
+            value_at(scenario, name)
+            parameter = parameter_of(name)
+            if parameter not in of_rock:
+                raise ScenarioError(
+                    f"parameters: {name}: {parameter} is no parameter of {equation} "
+                    f"({', '.join(of_rock)}); places and shapes of parts have no derivative"
+                )
+            if parameter in parameters:
+                raise ScenarioError(
+                    f"parameters: {name}: {parameter} is there at all nodes, too; leave either out"
+                )
+        elif name not in known:
             raise ScenarioError(
                 f"parameters: {name} is none of {equation}; choose from {', '.join(known)}"
             )
@@ -133,7 +147,7 @@ def refuse_underivable(discretization: Discretization, parameters: Sequence[str]
     if discretization.scenario.equation.energy is None:
         raise discretization.scenario.mistake(
             "physics", problem=f"is {discretization.scenario.equation.name}, which has no "
-            "derivative yet; give rock without loss, whose planes of symmetry are those of the grid",
+            "derivative yet; give rock whose planes of symmetry are those of the grid, and no loss",
         )  # fmt: skip
     _refuse_pressures(discretization, parameters)
     mirrors = [f for f in discretization.image_faces if f.kind != "free_surface"]
