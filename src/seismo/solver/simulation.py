@@ -35,7 +35,7 @@ from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
 from seismo.solver.fields import Fields, FieldView, RankFields
-from seismo.solver.parallel.active_region import phases, updates
+from seismo.solver.parallel.active_region import Phase, phases, updates
 from seismo.solver.parallel.halo import Halo
 from seismo.solver.parallel.partition import (
     Partition,
@@ -80,13 +80,14 @@ class Simulation:
     def __init__(
         self, discretization: Discretization, backend: Backend,
         counts: tuple[int, int] | None = None, ranks: SerialCommunicator | None = None,
-        *, from_rest: bool = False, below: Partition | None = None,
+        *, from_rest: bool = False, run_phases: tuple[Phase, ...] | None = None,
+        below: Partition | None = None,
     ) -> None:  # fmt: skip
         """Allocate and bind everything; see `build`.
 
         `from_rest` promises that nothing moves before the first step: steps then leave out points
-        that no wave has reached (`moving_part`). That of the finer of two grids is stepped with the
-        coarser grid, whose parts are `below`.
+        that no wave has reached (`active_region`), or those that `run_phases` leave out. That of
+        the finer of two grids is stepped with the coarser grid, whose parts are `below`.
         """
         _refuse_processor(discretization.scenario, backend)
         self.discretization = discretization
@@ -96,7 +97,7 @@ class Simulation:
             self.division = divide(discretization, backend, self.ranks, counts)
         else:
             self.division = divide_finer(discretization, backend, below)
-        self.phases = phases(discretization, from_rest)
+        self.phases = run_phases or phases(discretization, from_rest)
         self._numbered = {
             n: SubdomainSolver(discretization, backend, self.division.subdomains[n], self.phases)
             for n in self.division.local_numbers
@@ -275,16 +276,20 @@ class Simulation:
         """The parity of the last step, for `Fields.written`."""
         return (self.step - 1) % len(self.discretization.physics.parities)
 
+    def phase_of(self, step: int) -> int:
+        """Return the number of the phase of a step."""
+        return bisect([phase.first for phase in self.phases], step) - 1
+
     def advance(self, steps: int) -> None:
         """Advance by a number of steps, at most to `total_steps`."""
         if self.step + steps > self.total_steps:
             raise ValueError(f"{self.step} + {steps} steps exceed the run's {self.total_steps}")
-        starts = [phase.first for phase in self.phases]
         last = self.step + steps
         while self.step < last:
             # Run to the end of the phase, of the window of a feature, or of the steps asked for.
-            phase = bisect(starts, self.step) - 1
-            end = min(last, *starts[phase + 1 : phase + 2], self.total_steps)
+            phase = self.phase_of(self.step)
+            following = (p.first for p in self.phases[phase + 1 : phase + 2])
+            end = min(last, *following, self.total_steps)
             if self._windowed:
                 windows = {launches.window for launches in self._windowed}
                 end = min(end, *(self.step - self.step % length + length for length in windows))

@@ -51,7 +51,10 @@ class Gradient:
             forward.discretization, bool(self._averages.components)
         )
         self._images = [
-            Images(solver, self._derivative.products, self._derivative.moving)
+            Images(
+                solver, self.adjoint.simulation.phases, self._derivative.products,
+                self._derivative.moving,
+            )  # fmt: skip
             for solver in self.adjoint.simulation.solvers
             if by_model
         ]
@@ -105,9 +108,8 @@ class Gradient:
         self.adjoint.load(shots, residuals, self._factor, self._coefficients, reading)
         targets = [images.forward for images in self._images]
         for snapshots in kept.segments() if kept is not None else ():
-            for number, step in reversed(list(enumerate(snapshots.steps))):
-                snapshots.put(number, targets)
-                self._image_step(self.adjoint.step_of(step))
+            while len(snapshots):
+                self._image_step(self.adjoint.step_of(snapshots.pop(targets)))
         if reading is not None:
             simulation.advance(simulation.total_steps - simulation.step)
             record = self.adjoint.record / self._factor
@@ -119,14 +121,15 @@ class Gradient:
     def _image_step(self, step: int) -> None:
         """Take the adjoint run through a step, and add it to the images."""
         simulation = self.adjoint.simulation
+        phase = simulation.phase_of(step)
         # Fields before the step: an equation of second order in time keeps them by itself.
         if not self._physics.previous:
             simulation.advance(step - simulation.step)
             for images in self._images:
-                images.before_step(simulation.parity)
+                images.before_step(phase, simulation.parity)
         simulation.advance(step + 1 - simulation.step)
         for images in self._images:
-            images.after_step(simulation.last_parity)
+            images.after_step(phase, simulation.last_parity)
 
     def _set_factor(self, residuals: Residuals) -> None:
         """Set the factor of all residuals by those of the first batch: products stay in range."""

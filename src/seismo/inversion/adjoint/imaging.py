@@ -15,7 +15,7 @@ interior everywhere: images in absorbing layers mean nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from seismo.equations.framework.formula import Formula
 from seismo.grid.decomposition import LINE, Subdomain
 from seismo.grid.grid import Box
 from seismo.inversion.adjoint.tracing import Operation
+from seismo.solver.parallel.active_region import Phase
 from seismo.solver.subdomain import SubdomainSolver
 
 FieldProduct = tuple[str, Operation]  # a field of the adjoint run, an operation on forward fields
@@ -74,15 +75,14 @@ class Images:
     """The images of a subdomain, and the launches that add to them."""
 
     def __init__(
-        self,
-        solver: SubdomainSolver,
-        stiffness: Iterable[FieldProduct],
+        self, solver: SubdomainSolver, phases: Sequence[Phase], stiffness: Iterable[FieldProduct],
         moving: Iterable[tuple[str, str]],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Allocate images and bind their sweeps.
 
         Args:
             solver: the subdomain of the adjoint run.
+            phases: of its steps, whose points alone images are added to.
             stiffness: products of stresses and derivatives of velocities.
             moving: fields whose change in a step is an image's factor, and forward fields, which
                 are the other.
@@ -111,26 +111,25 @@ class Images:
         changing = tuple(map(change_name, pairs))
         names = [*self._stiffness, *changing]
         self.images = {name: new(size) for name in names}
-        parities = solver.fields.physics.parities
-        # After a step of a parity; that whose change is taken is written then.
-        self._products = [self._bind(products, tuple(self._stiffness), p) for p in parities]
-        self._changes = [self._bind(changes, changing, p) for p in parities]
+        # In each phase, about a step of a parity; that whose change is taken is written then.
+        self._products = self._of_phases(products, tuple(self._stiffness), phases)
+        self._changes = self._of_phases(changes, changing, phases)
 
     def clear(self) -> None:
         """Set all images to zero."""
         for image in self.images.values():
             image[:] = 0
 
-    def before_step(self, parity: int) -> None:
+    def before_step(self, phase: int, parity: int) -> None:
         """Add the products with stresses as they are, and keep velocities; before a step."""
-        for launch in self._products[parity]:
+        for launch in self._products[phase][parity]:
             launch()
         for name, kept in self.before.items():
             kept[:] = self._solver.fields.written(name, parity)
 
-    def after_step(self, parity: int) -> None:
+    def after_step(self, phase: int, parity: int) -> None:
         """Add the products with the change of velocities; after a step of a parity."""
-        for launch in self._changes[parity]:
+        for launch in self._changes[phase][parity]:
             launch()
 
     def sums(self, name: str) -> Any:
@@ -155,7 +154,14 @@ class Images:
             return fields.arrays(parity)[field] if is_kept else self.before[field]
         return self.forward[field]
 
-    def _bind(self, update: Any, images: tuple[str, ...], parity: int) -> list[Launch]:
+    def _of_phases(
+        self, update: Any, images: tuple[str, ...], phases: Sequence[Phase]
+    ) -> list[list[list[Launch]]]:
+        """Bind a formula in the points of each phase, for steps of each parity."""
+        parities = self._solver.fields.physics.parities
+        return [[self._bind(update, images, p, phase.box) for p in parities] for phase in phases]
+
+    def _bind(self, update: Any, images: tuple[str, ...], parity: int, box: Box) -> list[Launch]:
         if not images:
             return []
         solver = self._solver
@@ -170,7 +176,7 @@ class Images:
             solver, update,
             {name: self._array(name, parity) for name in images},
             {name: self._array(name, parity) for name in reads},
-            solver.subdomain.owned, is_closed=update is products,
+            solver.subdomain.owned & box, is_closed=update is products,
         )  # fmt: skip
 
 

@@ -203,7 +203,9 @@ class LinearisedRun:
         """Allocate and bind it beside the forward run."""
         self._forward = forward
         discretization = forward.discretization
-        self.simulation = Simulation(discretization, forward.backend, ranks=forward.ranks)
+        self.simulation = Simulation(
+            discretization, forward.backend, ranks=forward.ranks, run_phases=forward.phases
+        )
         self._averages = CellAverages(discretization)
         self._derivative = CoefficientDerivative(discretization, bool(self._averages.components))
         self._added = [

@@ -23,6 +23,7 @@ from seismo.inversion.adjoint.source_derivative import SourceReading
 from seismo.inversion.adjoint.tape import TapedArray
 from seismo.solver.boundary_images import folded
 from seismo.solver.discretization import Discretization
+from seismo.solver.parallel.active_region import reversed_phases
 from seismo.solver.sampling.injection import Injection, InjectionTable, SignalPoints, TableKey
 from seismo.solver.sampling.recording import Recorder, RecordRows
 from seismo.solver.simulation import Prepared, Simulation
@@ -44,7 +45,11 @@ class AdjointRun:
         """Allocate and bind it like the forward run, with a medium of its own."""
         self.steps = forward.total_steps
         run = lengthened(forward.discretization)
-        self.simulation = Simulation(run, forward.backend, ranks=forward.ranks)
+        # The forward fields are zero where it took no steps: there nothing is made of the adjoint.
+        backwards = reversed_phases(forward.phases, self.steps)
+        self.simulation = Simulation(
+            run, forward.backend, ranks=forward.ranks, run_phases=backwards
+        )
         self.norm = EnergyNorm(run)
         self._rows: dict[int, RecordRows] = {}  # by the number of shots
         self._coefficients: Mapping[str, Any] = {}

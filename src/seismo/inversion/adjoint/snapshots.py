@@ -5,9 +5,10 @@ their own. Where they take more memory than there is, the steps are cut in segme
 run keeps the state at the beginning of each, and each is run again, with its snapshots, when the
 adjoint run comes to it::
 
-    forward    |--------|--------|--------|      a checkpoint at each bar
-    adjoint                      <-------        snapshots of the last segment, then of those before
+    forward    |------------|---------|------|      a checkpoint at each bar
+    adjoint                           <------       snapshots of the last segment, then of those before
 
+A checkpoint is freed as its segment is run again: earlier segments have room for more snapshots.
 Any cut gives the same bits.
 """
 
@@ -38,22 +39,25 @@ class SnapshotPlan:
         names: fields that are kept.
         every: steps between snapshots.
         short: whether they are kept in 16 bits.
-        count: snapshots of the run.
-        segment: snapshots of a segment; all where there is a single one.
-        bytes: of the snapshots of a segment and of all checkpoints, of a batch of shots.
+        lengths: snapshots of each segment of the run, in order.
+        bytes: of snapshots and checkpoints, where they are most, of a batch of shots.
     """
 
     names: tuple[str, ...]
     every: int
     short: bool
-    count: int
-    segment: int
+    lengths: tuple[int, ...]
     bytes: int
+
+    @property
+    def count(self) -> int:
+        """Snapshots of the run."""
+        return sum(self.lengths)
 
     @property
     def segments(self) -> int:
         """Segments of the run."""
-        return math.ceil(self.count / self.segment)
+        return len(self.lengths)
 
 
 def plan_snapshots(
@@ -82,19 +86,47 @@ def plan_snapshots(
         each = sum(array.size for array in arrays) * kind.itemsize
         short = kind == np.dtype(SHORT)
         if count * each <= allowed:
-            return SnapshotPlan(tuple(names), every, short, count, count, count * each)
-    # The least of s snapshots and count / s checkpoints.
+            return SnapshotPlan(tuple(names), every, short, (count,), count * each)
     state = sum(array.nbytes for array in _state(simulation).values())
-    segment = max(1, round(math.sqrt(count * state / each)))
-    needed = segment * each + math.ceil(count / segment) * state
-    if needed > allowed:
+    lengths = _segments(count, each, state, allowed)
+    if not lengths:
         raise InsufficientMemoryError(
-            f"the gradient needs {needed / _GIGABYTE:.3g} GB for snapshots and checkpoints of "
-            f"{simulation.division.shots.stop} shots, and may take {allowed / _GIGABYTE:.3g} GB; "
-            "set survey.batch to fewer shots, give the propagator more `memory` where there is "
-            "more, or take a larger machine"
+            f"the gradient needs {_least(count, each, state) / _GIGABYTE:.3g} GB for snapshots and "
+            f"checkpoints of {simulation.division.shots.stop} shots, and may take "
+            f"{allowed / _GIGABYTE:.3g} GB; set survey.batch to fewer shots, give the propagator "
+            "more `memory` where there is more, or take a larger machine"
         )
-    return SnapshotPlan(tuple(names), every, short, count, segment, needed)
+    largest = max(n * each + k * state for k, n in enumerate(lengths))
+    return SnapshotPlan(tuple(names), every, short, lengths, largest)
+
+
+def _segments(count: int, each: int, state: int, allowed: float) -> tuple[int, ...]:
+    """Return the fewest segments of so many snapshots in a memory, the last as long as it can be.
+
+    Args:
+        count: of the snapshots of the run.
+        each: bytes of a snapshot.
+        state: bytes of a checkpoint.
+        allowed: bytes.
+
+    Returns:
+        Snapshots of each segment, in order; none where no segments fit.
+    """
+    lengths: list[int] = []
+    # Beside the snapshots of a segment there is a checkpoint for each segment before it.
+    while sum(lengths) < count:
+        length = int((allowed - len(lengths) * state) // each)
+        if length < 1:
+            return ()
+        lengths.append(length)
+    lengths[0] -= sum(lengths) - count
+    return tuple(lengths)
+
+
+def _least(count: int, each: int, state: int) -> float:
+    """Return the bytes with which segments fit (`_segments`)."""
+    # n segments of (m - k state) / each snapshots, k = 0 .. n - 1, with the least m.
+    return math.sqrt(2.0 * count * each * state) + each
 
 
 def allowed_memory(backend: Backend, memory: int | None) -> float:
@@ -106,23 +138,22 @@ def allowed_memory(backend: Backend, memory: int | None) -> float:
 
 
 class KeptFields:
-    """The snapshots of consecutive steps.
-
-    Attributes:
-        steps: steps taken before each of them.
-    """
+    """The snapshots of consecutive steps, which are taken back from the last one on."""
 
     def __init__(self, plan: SnapshotPlan) -> None:
         self._plan = plan
-        self.steps: list[int] = []
-        self._kept: list[list[dict[str, tuple[Any, Any]]]] = []
+        # Of each the steps taken before it, and the fields of each subdomain.
+        self._kept: list[tuple[int, list[dict[str, tuple[Any, Any]]]]] = []
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._kept)
 
     def take(self, simulation: Simulation) -> None:
         """Keep the fields as the last step left them; of second order in time their change."""
         parity = simulation.last_parity
         previous = simulation.discretization.physics.previous
-        self.steps.append(simulation.step)
-        self._kept.append([
+        fields = [
             {
                 name: self._packed(
                     solver.fields.written(name, parity),
@@ -131,16 +162,23 @@ class KeptFields:
                 for name in self._plan.names
             }
             for solver in simulation.solvers
-        ])  # fmt: skip
+        ]
+        self._kept.append((simulation.step, fields))
 
-    def put(self, number: int, targets: Sequence[dict[str, Any]]) -> None:
-        """Write a snapshot to arrays by name, of each subdomain."""
-        for arrays, kept in zip(targets, self._kept[number], strict=True):
+    def pop(self, targets: Sequence[dict[str, Any]]) -> int:
+        """Write the last snapshot to arrays by name, of each subdomain, and free its memory.
+
+        Returns:
+            The steps taken before it.
+        """
+        step, fields = self._kept.pop()
+        for arrays, kept in zip(targets, fields, strict=True):
             for name, (numbers, scale) in kept.items():
                 if scale is None:
                     arrays[name][:] = numbers
                 else:
                     np.multiply(numbers, scale, out=arrays[name])
+        return step
 
     def _packed(self, field: Any, before: Any) -> tuple[Any, Any]:
         """Return a copy of a field, less that before the step, and what it is multiplied by."""
@@ -163,33 +201,25 @@ class KeptRun:
         self._simulation = simulation
         self._plan = plan
         self._checkpoints: list[tuple[int, dict[str, Any]]] = []
-        self._last: KeptFields | None = None
-        for first in range(0, plan.count, plan.segment):
-            if plan.segments > 1:
-                self._checkpoints.append((simulation.step, _copied(simulation)))
-            is_last = first + plan.segment >= plan.count
-            if is_last:
-                self._last = self._run(first)
-            else:
-                simulation.advance(plan.segment * plan.every)
+        for length in plan.lengths[:-1]:
+            self._checkpoints.append((simulation.step, _copied(simulation)))
+            simulation.advance(length * plan.every)
+        self._last: KeptFields | None = self._run(plan.lengths[-1])
         simulation.advance(simulation.total_steps - simulation.step)
 
     def segments(self) -> Iterator[KeptFields]:
         """Yield the snapshots of segments, the last first; earlier ones are run again."""
-        plan = self._plan
         if self._last is not None:
             yield self._last
             self._last = None
-        while len(self._checkpoints) > 1:
-            self._checkpoints.pop()
-            step, state = self._checkpoints[-1]
-            _restore(self._simulation, step, state)
-            yield self._run(step // plan.every)
+        while self._checkpoints:
+            _restore(self._simulation, *self._checkpoints.pop())
+            yield self._run(self._plan.lengths[len(self._checkpoints)])
 
-    def _run(self, first: int) -> KeptFields:
-        """Take the steps of the segment that begins with a snapshot, and return its snapshots."""
+    def _run(self, count: int) -> KeptFields:
+        """Take the steps of so many snapshots, and return these."""
         snapshots = KeptFields(self._plan)
-        for _ in range(first, min(first + self._plan.segment, self._plan.count)):
+        for _ in range(count):
             self._simulation.advance(self._plan.every)
             snapshots.take(self._simulation)
         return snapshots

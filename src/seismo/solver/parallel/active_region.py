@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -132,6 +132,19 @@ def updates(run_phases: tuple[Phase, ...], first: int, behind: int) -> int:
     return sum(
         phase.box.size * max(0, min(end, behind) - max(phase.first, first))
         for phase, end in zip(run_phases, ends, strict=True)
+    )
+
+
+def reversed_phases(run_phases: tuple[Phase, ...], steps: int) -> tuple[Phase, ...]:
+    """Return the phases of a run that takes the steps of another one backwards, in as many and one.
+
+    Its step k updates the points, with the layers, of the other's step `steps` - k: nothing that
+    comes from further outside reaches those of an earlier step.
+    """
+    ends = [*(phase.first for phase in run_phases[1:]), steps + 1]
+    return tuple(
+        replace(phase, first=max(0, steps + 1 - end))
+        for phase, end in zip(reversed(run_phases), reversed(ends), strict=True)
     )
 
 
