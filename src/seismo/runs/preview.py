@@ -16,7 +16,7 @@ from seismo.runs.file_contents import (
     write_ground,
     write_sources,
 )
-from seismo.runs.prediction.assess import assess
+from seismo.runs.prediction.assess import assess, unsought
 from seismo.scenario import Scenario, ScenarioInput
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
@@ -44,7 +44,7 @@ def preview(scenario: ScenarioInput) -> Results:
 
 
 def _write(scenario: Scenario, discretization: Discretization, path: Path) -> None:
-    attributes = attributes_of(discretization) | assess(discretization).attributes
+    attributes = attributes_of(discretization) | assess(discretization, unsought).attributes
     with ResultsWriter(
         path, scenario_text=scenario.text, resolved=scenario.to_yaml(), attributes=attributes
     ) as writer:

@@ -46,7 +46,7 @@ from seismo.runs.checkpoints import (
 )
 from seismo.runs.compatibility import digest, identity_of, refuse_another, refuse_results
 from seismo.runs.loop.run_loop import Run
-from seismo.runs.prediction.assess import assess
+from seismo.runs.prediction.assess import assess, unsought
 from seismo.runs.progress import Progress, Unprofiled, clock_time
 from seismo.runs.request import Request, StopRequest, silent, time_of_end
 from seismo.runs.resources.memory import memory_of, output_of
@@ -208,7 +208,7 @@ class EnsembleRun:
                 self.report(Progress("checkpoint", note=f"{self.final}: is complete already"))
                 return
             if self.ranks.first:
-                self.assessment = assess(discretization)
+                self.assessment = assess(discretization, unsought)
                 for warning in self.assessment.warnings:
                     self.report(Progress("caution", note=warning))
             try:

@@ -23,7 +23,7 @@ from seismo.runs.prediction.accuracy import (
     expected_error,
     sent_back,
 )
-from seismo.runs.prediction.assess import Assessment, cautions, of_survey, warned_of
+from seismo.runs.prediction.assess import Assessment, Remedy, cautions, of_survey, warned_of
 from seismo.runs.prediction.checks.thin_bodies import hidden_error
 from seismo.runs.prediction.contacts.stacks import in_layers
 from seismo.runs.prediction.layer_reflections import GRAZING
@@ -33,6 +33,7 @@ from seismo.runs.prediction.remedy import (
     advised_points,
     least_points,
     raised,
+    remedy_of,
 )
 from seismo.runs.prediction.resolution import layers_of
 from seismo.scenario.sections.grid import MOST_LAYER_POINTS
@@ -370,17 +371,20 @@ def _thicker(discretization: Discretization, wanted: float) -> str:
     return raised(discretization, points, 1.0, worst if worst > _WITHIN * wanted else 0.0)
 
 
-def assess(discretization: Discretization) -> Assessment | None:
-    """Return the error and the warnings to expect of a run on two grids; None of a single grid."""
+def assess(discretization: Discretization, remedy: Remedy) -> Assessment | None:
+    """Return the error and the warnings to expect of a run on two grids; None of a single grid.
+
+    Remedies are those of two grids, where a `remedy` is sought as of a single one.
+    """
     if discretization.above is None:
         return None
     f_max = discretization.highest_frequency
     expected = refined_error(of_survey(discretization))
     grids = [(grid, layers_of(grid, f_max)) for grid in (discretization.above, discretization)]
-    lines = [*_inaccurate(discretization, expected)]
+    lines = [*_inaccurate(discretization, expected, _remedy if remedy is remedy_of else remedy)]
     lines += [
         line for grid, layers in grids
-        for line in cautions(on_side(grid), layers, expected, discretization)
+        for line in cautions(on_side(grid), layers, expected, discretization, remedy)
     ]  # fmt: skip
     lines += beside_plane(discretization)
     # What is said of both grids is said once.
@@ -388,12 +392,14 @@ def assess(discretization: Discretization) -> Assessment | None:
     return Assessment(f_max, every, expected, list(dict.fromkeys(lines)), refined_remedy)
 
 
-def _inaccurate(discretization: Discretization, expected: Expected) -> Iterator[str]:
+def _inaccurate(
+    discretization: Discretization, expected: Expected, remedy: Remedy
+) -> Iterator[str]:
     """Warn of errors that other grids would avoid."""
     if expected.error > discretization.scenario.grid.accuracy and warned_of(
         discretization, expected
     ):
-        yield f"grid: the traces will err by {expected}; {_remedy(discretization, expected)}"
+        yield f"grid: the traces will err by {expected}; {remedy(discretization, expected)}"
 
 
 def beside_plane(discretization: Discretization) -> Iterator[str]:

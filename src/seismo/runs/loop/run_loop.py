@@ -164,10 +164,10 @@ class Run:
     def new_file(self) -> ResultsWriter:
         """Assess the run, and return its results file, not begun yet."""
         # Runs in memory, and refused runs, go without an assessment.
-        from seismo.runs.prediction.assess import assess
+        from seismo.runs.prediction.assess import assess, unsought
 
         scenario = self.discretization.scenario
-        assessment = assess(self.discretization)
+        assessment = assess(self.discretization, unsought)
         for warning in assessment.warnings if self.start.done is None else ():
             self.report(Progress("caution", note=warning))
         return ResultsWriter(

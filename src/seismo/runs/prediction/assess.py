@@ -56,16 +56,17 @@ _COUPLED = 0.98  # share of a coupling: no error of its own shows with more
 _LARGE = 0.3  # error of the traces that is warned of
 _LARGER = 10.0  # the same, in wanted errors
 _Check = Callable[[Discretization], WarningLines]
+Remedy = Callable[[Discretization, Expected], str]
 
 
 def cautions(
     discretization: Discretization, layers: list[LayerResolution], expected: Expected,
-    run: Discretization | None = None,
+    run: Discretization | None = None, remedy: Remedy = remedy_of,
 ) -> list[str]:  # fmt: skip
-    """List the warnings about a run, or about a grid of a `run`."""
+    """List the warnings about a run, or about a grid of a `run`, with the remedies of errors."""
     lines = [*uncarried(discretization, layers)]
     if not discretization.scenario.grid.planes:
-        lines += inaccurate(discretization, layers, expected)
+        lines += inaccurate(discretization, layers, expected, remedy)
     lines += [*_beyond(discretization, layers), *warnings_of_features(discretization, "waves")]
     lines += [line for check in ODD_MEDIA for line in check(discretization, layers)]
     lines += _by_subject(run or discretization, _OF_RUN)
@@ -89,8 +90,9 @@ def uncarried(discretization: Discretization, layers: list[LayerResolution]) -> 
 
 
 def inaccurate(
-    discretization: Discretization, layers: list[LayerResolution], expected: Expected
-) -> WarningLines:
+    discretization: Discretization, layers: list[LayerResolution], expected: Expected,
+    remedy: Remedy = remedy_of,
+) -> WarningLines:  # fmt: skip
     """Warn of errors that another grid, or other coefficients, would avoid."""
     waves = discretization.waves
     stencil = discretization.stencil
@@ -104,10 +106,10 @@ def inaccurate(
                 f"coefficients by {percent(fitted)}; leave grid.stencil out"
             )
         case "dispersion":
-            yield _dispersed(discretization, layers, expected, dispersion)
+            yield _dispersed(discretization, layers, expected, remedy)
         case "error":
             key = cause_of(expected.causes[0][0], discretization.scenario).key
-            yield f"{key}: the traces will err by {expected}; {remedy_of(discretization, expected)}"
+            yield f"{key}: the traces will err by {expected}; {remedy(discretization, expected)}"
 
 
 def remedy_of_a_miss(discretization: Discretization, expected: Expected) -> str:
@@ -131,11 +133,12 @@ def warned_of(discretization: Discretization, expected: Expected) -> str:
 
 
 def _dispersed(
-    discretization: Discretization, layers: list[LayerResolution], expected: Expected, error: float
-) -> str:
+    discretization: Discretization, layers: list[LayerResolution], expected: Expected,
+    remedy: Remedy,
+) -> str:  # fmt: skip
     waves = discretization.waves
     spec = discretization.scenario.grid
-    text = f"grid: numerical dispersion errs by {percent(error)} of the traces"
+    text = f"grid: numerical dispersion errs by {percent(expected.dispersion)} of the traces"
     if dispersion_error(replace(waves, dt=0.0), discretization.stencil) <= spec.accuracy:
         return f"{text}, by its time steps; set time.dispersion_removal: true"
     worst = min(layers, key=lambda layer: layer.points_per_wavelength)
@@ -143,7 +146,7 @@ def _dispersed(
     return (
         f"{text}, with {worst.points_per_wavelength:.2g} points per wavelength in the {kind} of "
         f"{worst.slowest:.5g} m/s at {discretization.highest_frequency:.4g} Hz, and all causes "
-        f"together by {percent(expected.error)}; {remedy_of(discretization, expected)}"
+        f"together by {percent(expected.error)}; {remedy(discretization, expected)}"
     )
 
 
@@ -302,7 +305,7 @@ class Assessment:
     layers: list[LayerResolution]
     expected: Expected
     warnings: list[str]
-    remedy: Callable[[Discretization, Expected], str] = remedy_of_a_miss
+    remedy: Remedy = remedy_of_a_miss
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -330,21 +333,33 @@ class Finding:
     find: Callable[[Discretization, Expected], Any]
 
 
-def assess(discretization: Discretization) -> Assessment:
-    """Return the error and the warnings to expect of a run."""
+def assess(discretization: Discretization, remedy: Remedy = remedy_of) -> Assessment:
+    """Return the error and the warnings to expect of a run.
+
+    Args:
+        discretization: of the run.
+        remedy: function(discretization, expected) -> the remedy of an error that is warned of. The
+            search for a grid that keeps to the accuracy takes longer than all else.
+    """
     for assessed in acting("assess", discretization.scenario):
-        if assessment := assessed(discretization):
+        if assessment := assessed(discretization, remedy):
             return assessment
     f_max = discretization.highest_frequency
     layers = layers_of(discretization, f_max)
     expected = expected_error(of_survey(discretization))
-    return Assessment(f_max, layers, expected, cautions(discretization, layers, expected))
+    lines = cautions(discretization, layers, expected, remedy=remedy)
+    return Assessment(f_max, layers, expected, lines)
+
+
+def unsought(*_: Any) -> str:
+    """Name the command that seeks remedies; a run does not."""
+    return "seismo check names a remedy"
 
 
 def expected_of(discretization: Discretization) -> Expected:
     """Return the error to expect of a run, without warnings."""
     for assessed in acting("assess", discretization.scenario):
-        if assessment := assessed(discretization):
+        if assessment := assessed(discretization, unsought):
             return assessment.expected
     return expected_error(of_survey(discretization))
 
