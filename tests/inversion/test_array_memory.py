@@ -104,7 +104,8 @@ class OfCard(ArrayMemory):
 
 @pytest.mark.parametrize("averaging", ["point", "effective"])
 @pytest.mark.parametrize(("equation", "dimensions"), [
-    *((name, 2) for name in PARAMETERS), ("elastic", 3)
+    *((name, 2) for name in PARAMETERS), ("acoustic", 3),
+    pytest.param("elastic", 3, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_the_same_gradient(equation: str, dimensions: int, averaging: str, monkeypatch) -> None:
     """On a card as on the host, to the bit; sources whose points have derivatives of their own."""

@@ -95,8 +95,8 @@ def assert_same(traces, others) -> None:
 @pytest.mark.filterwarnings("ignore::seismo.ScenarioWarning")
 @pytest.mark.parametrize(
     ("equation", "dimensions"),
-    [*((name, 2) for name in NEEDS), ("acoustic_variable_density", 3),
-     pytest.param("acoustic", 3, marks=pytest.mark.slow),
+    [*((name, 2) for name in NEEDS), ("acoustic", 3),
+     pytest.param("acoustic_variable_density", 3, marks=pytest.mark.slow),
      pytest.param("elastic", 3, marks=pytest.mark.slow)],
 )  # fmt: skip
 def test_traces_are_those_of_a_run_of_the_model(equation, dimensions):

@@ -36,6 +36,7 @@ def test_the_grid_that_check_asks_for_keeps_to_the_error(physics) -> None:
     assert max(errors(coarser, 8, advice.layer)) > MARGIN * 0.01
 
 
+@pytest.mark.slow
 def test_peers_step_as_long_as_their_errors_allow() -> None:
     """Uncorrected second-order time steps have to be much shorter."""
     discretization = cubes.advised("acoustic", WAVELENGTHS, 0.01, 8).discretization

@@ -20,7 +20,7 @@ from seismo.solver.discretize import discretize
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.yaml"))
-LARGEST = {"chino_hills_2008", "jacksboro"}  # grids
+DEAR = {"basin_q", "chino_hills_2008", "deep_basin", "jacksboro", "soft_basin"}
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
@@ -31,7 +31,7 @@ def test_a_shipped_scenario_is_valid(path):
 @pytest.mark.parametrize(
     "path",
     [
-        pytest.param(p, id=p.stem, marks=[pytest.mark.slow] if p.stem in LARGEST else [])
+        pytest.param(p, id=p.stem, marks=[pytest.mark.slow] if p.stem in DEAR else [])
         for p in SCENARIOS
     ],
 )

@@ -90,7 +90,8 @@ def planned(name: str, dimensions: int, base, case: str = "layers", **changes) -
 
 
 PLANES = [
-    *(("acoustic", case) for case in CASES),
+    ("acoustic", "mixed"),
+    *(pytest.param("acoustic", c, marks=pytest.mark.slow) for c in CASES if c != "mixed"),
     ("acoustic_variable_density", "mixed"),
     ("elastic", "free_surface"),
     ("elastic", "closed"),

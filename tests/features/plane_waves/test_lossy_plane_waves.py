@@ -23,7 +23,7 @@ INFINITE = {"qp": float("inf"), "qs": float("inf")}
     [
         ("SH", 0.0, QUALITIES, {}),
         ("SV", 25.0, QUALITIES, {}),
-        ("P", 40.0, {}, QUALITIES),
+        pytest.param("P", 40.0, {}, QUALITIES, marks=pytest.mark.slow),
         ("SH", 50.0, {}, QUALITIES),
         pytest.param("P", 40.0, {}, {"qs": 20.0}, marks=pytest.mark.slow),
         pytest.param("SV", 0.0, {}, QUALITIES, marks=pytest.mark.slow),

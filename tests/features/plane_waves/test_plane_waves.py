@@ -110,7 +110,7 @@ def outside(document: dict, every: int = 20) -> float:
         (scenario("P", 50.0), 3e-6),
         pytest.param(scenario("SV", 0.0, duration=4.0), 3e-6, marks=pytest.mark.slow),
         (scenario("SV", 36.0, duration=4.0), 3e-5),  # P grazes in the half-space
-        (scenario("SH", 85.0, duration=3.0), 3e-6),
+        pytest.param(scenario("SH", 85.0, duration=3.0), 3e-6, marks=pytest.mark.slow),
         (scenario(layers=LOSSY, attenuation={"reference_frequency": 4.0}), 3e-6),
         (scenario(time={"duration": 2.0, "dispersion_removal": False}), 3e-6),
     ],

@@ -75,7 +75,7 @@ def narrow(name: str, dimensions: int) -> dict:
     [
         ("elastic", 2, 8, 120.0, 400), ("elastic", 2, 4, 120.0, 400),
         ("elastic_sh", 2, 8, 120.0, 400), ("elastic_sh", 2, 4, 120.0, 400),
-        ("elastic", 3, 4, 20.0, 100),
+        pytest.param("elastic", 3, 4, 20.0, 100, marks=pytest.mark.slow),
         pytest.param("elastic_vti", 2, 8, 120.0, 10_000, marks=pytest.mark.slow),
         pytest.param("elastic_orthorhombic", 3, 8, 20.0, 100, marks=pytest.mark.slow),
     ],
@@ -130,8 +130,15 @@ def test_waves_are_those_of_one_grid() -> None:
     assert refined.points < 0.65 * even.points
 
 
-@pytest.mark.parametrize(("name", "dimensions"), [("viscoelastic", 2), ("elastic", 3)])
-@pytest.mark.parametrize("backend", ["reference", "threads of a card"])
+@pytest.mark.parametrize(
+    ("name", "dimensions", "backend"),
+    [
+        ("viscoelastic", 2, "threads of a card"),
+        ("elastic", 3, "reference"),
+        pytest.param("viscoelastic", 2, "reference", marks=pytest.mark.slow),
+        pytest.param("elastic", 3, "threads of a card", marks=pytest.mark.slow),
+    ],
+)
 def test_other_backends_give_the_same(name: str, dimensions: int, backend: str) -> None:
     """From noise on both grids; a card's threads are run on this machine's processor."""
     make = ReferenceBackend

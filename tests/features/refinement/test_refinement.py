@@ -341,7 +341,7 @@ def test_shots_in_a_batch_are_those_of_one(tmp_path) -> None:
         assert np.array_equal(together.recorder.raw(shot, group.name, "vx"), wanted)
 
 
-@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("dimensions", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_other_backends_give_the_same(dimensions: int) -> None:
     """From noise on both grids."""
     duration = {2: 0.06, 3: 0.012}[dimensions]
@@ -450,7 +450,13 @@ def test_a_card_gives_the_answer_of_the_processor(name: str, dimensions: int) ->
     assert np.abs(found - wanted).max() < 1e-11 * np.abs(wanted).max()
 
 
-@pytest.mark.parametrize("depths", [(90.0, 150.0), (720.0, 810.0)], ids=["above", "below"])
+@pytest.mark.parametrize(
+    "depths",
+    [
+        pytest.param((90.0, 150.0), id="above"),
+        pytest.param((720.0, 810.0), id="below", marks=pytest.mark.slow),
+    ],
+)
 def test_a_fault_is_its_subfaults_on_either_side(depths, tmp_path) -> None:
     """As moment tensors at the same places; one that meets the plane is refused."""
     document = scene(3, geographic=GEOGRAPHIC)

@@ -158,7 +158,7 @@ def drift(
         ("elastic", 2, 40.0, 4, 1000),
         pytest.param("elastic", 2, 120.0, 8, 10_000, marks=pytest.mark.slow),
         pytest.param("elastic", 2, -45.0, 8, 10_000, marks=pytest.mark.slow),
-        ("elastic", 3, 20.0, 4, 60),
+        pytest.param("elastic", 3, 20.0, 4, 60, marks=pytest.mark.slow),
         ("elastic_sh", 2, 60.0, 8, 1000),
         ("acoustic", 2, 60.0, 8, 1000),
         pytest.param("acoustic", 2, 120.0, 4, 10_000, marks=pytest.mark.slow),

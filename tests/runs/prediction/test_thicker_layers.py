@@ -35,7 +35,7 @@ REFINED = {"extent": {"x": 1995.0, "z": 990.0}, "spacing": 5.0, "accuracy": 0.1,
     [
         pytest.param(PLAIN, id="plain"),
         pytest.param(FINE, id="fine", marks=pytest.mark.slow),
-        pytest.param(REFINED, id="refined"),
+        pytest.param(REFINED, id="refined", marks=pytest.mark.slow),
     ],
 )
 def test_what_is_printed_keeps_to_the_accuracy(grid):

@@ -142,7 +142,12 @@ ANISOTROPIC = {"epsilon": 0.2, "delta": 0.1}
 
 
 @pytest.mark.parametrize(
-    ("physics", "rock"), [("elastic", {}), ("elastic", ANISOTROPIC), ("elastic_sh", {})]
+    ("physics", "rock"),
+    [
+        pytest.param("elastic", {}, marks=pytest.mark.slow),
+        ("elastic", ANISOTROPIC),
+        ("elastic_sh", {}),
+    ],
 )
 def test_stresses_by_strains_relax_as_those_of_the_run(physics, rock, monkeypatch):
     """Five rows below the ground, where both forms are right."""
