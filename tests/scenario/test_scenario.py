@@ -28,8 +28,8 @@ def test_a_dict_is_loaded_and_changed_as_a_file_is(tmp_path, monkeypatch):
     assert scenario == load(scenario) == from_dict(given)
     assert scenario.base.resolve() == tmp_path.resolve()
     assert load(scenario.changed({"time.duration": 2.0})).time.duration == 2.0
-    with pytest.raises(ScenarioError, match=r"^grid\.spacing.*: missing"):
-        load(given | {"grid": {"extent": given["grid"]["extent"]}})
+    with pytest.raises(ScenarioError, match=r"^grid\.extent.*: missing"):
+        load(given | {"grid": {"spacing": 5.0}})
 
 
 @pytest.mark.parametrize("given", [[{}], 3, None, b"scenario.yaml", np.zeros(2)])
@@ -392,7 +392,7 @@ def test_the_reference_of_a_single_value_is_its_line():
     ("key", "wanted"),
     [
         ("grid.refinement", "auto, or a list"),
-        ("grid.spacing", "a number in m, above 0, or keys x, y, z"),
+        ("grid.spacing", "a number in m, above 0, or auto, or keys x, y, z"),
         ("grid.refinement.factor", "3"),
         ("receivers.x", "a number in m, or a list of 3 values"),
         ("model.correlation", "a number in m, above 0, or keys x, y, z"),

@@ -64,6 +64,12 @@ TimeLimit = Annotated[
         metavar="DURATION", help="Stop at a checkpoint before this time is over, such as '4 h'."
     ),
 ]
+AccuracyOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ERROR", help="Wanted error of the traces, in place of grid.accuracy: '0.5 %'."
+    ),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 ProfileOption = Annotated[
     bool, typer.Option("--profile", help="Write a timeline next to the results (Chrome trace).")

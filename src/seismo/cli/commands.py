@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from seismo.cli import files, inversions, machines, runs
 from seismo.cli.arguments import (
+    AccuracyOption,
     BackendName,
     DeviceNumber,
     ForceOption,
@@ -69,6 +70,7 @@ def check(
     backend: BackendName = "auto",
     device: DeviceNumber = None,
     gpus: GpuCountOption = None,
+    accuracy: AccuracyOption = None,
 ) -> None:
     """Validate a scenario; report time step, resolution, expected error, memory and run time.
 
@@ -78,7 +80,7 @@ def check(
     from seismo.runs.check.plan import make_plan
     from seismo.runs.resources.placement import UnplacedRun, select_backends
 
-    run = UnplacedRun(load_placed(file))
+    run = UnplacedRun(load_placed(file, accuracy))
     choices, why = select_backends(run, backend, device, gpus)
     plan = make_plan(run, choices[0], len(choices))
     if why:

@@ -230,7 +230,7 @@ def kernel(
     They are compiled here; no GPU is needed.
     """
     from seismo.backends.gpu.detect import refuse_without_compiler
-    from seismo.scenario import load
+    from seismo.runs.check import load_placed
 
     version = re.fullmatch(r"(\d+)\.?(\d)", architecture)
     target = (int(version[1]), int(version[2])) if version else (0, 0)
@@ -241,7 +241,7 @@ def kernel(
     from seismo.backends.gpu.code_cache import compile_ptx
     from seismo.runs.tools.kernels import facts_of, launched
 
-    requests = launched(load(scenario), target)
+    requests = launched(load_placed(scenario), target)
     if number is not None:
         if not 1 <= number <= len(requests):
             raise DeviceError(f"kernel {number}: there are 1 to {len(requests)}")

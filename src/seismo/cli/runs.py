@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from seismo.cli.arguments import (
+    AccuracyOption,
     BackendName,
     DeviceNumber,
     ForceOption,
@@ -62,6 +63,7 @@ def run(
     time_limit: TimeLimit = None,
     progress: ProgressShare = 5,
     profile: ProfileOption = False,
+    accuracy: AccuracyOption = None,
 ) -> None:
     """Run a scenario and write its results. Under mpiexec or srun, on all ranks together."""
     from seismo.backends.gpu.compile_server import start_early
@@ -74,7 +76,7 @@ def run(
     _run(
         partial(run_on, ranks), file, quiet, progress, time_limit, ranks.first, output=output,
         resume=resume, shots=shots, member=member, backend=backend, device=device, gpus=gpus,
-        threads=threads, profile=profile,
+        threads=threads, profile=profile, accuracy=accuracy,
     )  # fmt: skip
 
 

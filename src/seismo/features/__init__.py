@@ -32,6 +32,7 @@ __path__ += ELSEWHERE
 
 # In the order in which they act; of two that interact the dependent comes later.
 ORDER = (
+    "chosen_grids",
     "slow_waves",
     "faults",
     "plane_waves",

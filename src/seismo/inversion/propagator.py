@@ -30,6 +30,7 @@ from seismo.inversion.sources import SOURCE_PARAMETERS, SourceParameters
 from seismo.inversion.traces import Traces, empty_traces, read_traces
 from seismo.model.node_values import ModelRange, arrays_of
 from seismo.scenario import ScenarioInput, load
+from seismo.scenario.scenario_facts import with_chosen_values
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 
@@ -88,7 +89,7 @@ class Propagator:
             ScenarioError: the scenario will not do, or not for other models.
             DeviceError: there is no such backend or device, or it cannot be used.
         """
-        self.scenario = load(scenario)
+        self.scenario = with_chosen_values(load(scenario))
         self.parameters = tuple(parameters)
         self.bounds = {name: (float(a), float(b)) for name, (a, b) in (bounds or {}).items()}
         self._options: dict[str, Any] = {

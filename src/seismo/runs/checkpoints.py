@@ -321,12 +321,13 @@ class Checkpoints:
 
 
 def origin_of(scenario: Scenario) -> dict[str, Any]:
-    """Return where a scenario comes from, and its text."""
+    """Return where a scenario comes from, its text, and values that were left to the program."""
     name = "scenario.yaml" if scenario.path is None else scenario.path.name
     return {
         "text": scenario.text,
         "file": str(scenario.base.resolve() / name),
         "as_file": _is_as_file(scenario),
+        "chosen": scenario.chosen,
     }
 
 

@@ -47,19 +47,24 @@ def attributes_of(discretization: Discretization) -> dict[str, Any]:
         plane["refined_above"] = float(
             discretization.grid.coordinate("z", discretization.interface.row)
         )
-    return plane | {
-        "title": scenario.title,
-        "physics": scenario.physics,
-        "equation": scenario.equation.name,
-        "dt": discretization.clock.dt,
-        "dt_limit": discretization.clock.limit,
-        "steps": discretization.clock.steps,
-        "order": discretization.stencil.order,
-        "stencil_tolerance": discretization.stencil.tolerance,
-        "stencil_bounds": json.dumps(discretization.stencil.bounds),
-        "half_cell": json.dumps(half),
-        "model_values": f"at the grid's nodes; the solver's averaging: {scenario.averaging}",
-    }
+    chosen = {"chosen": json.dumps(scenario.chosen)} if scenario.chosen else {}
+    return (
+        plane
+        | chosen
+        | {
+            "title": scenario.title,
+            "physics": scenario.physics,
+            "equation": scenario.equation.name,
+            "dt": discretization.clock.dt,
+            "dt_limit": discretization.clock.limit,
+            "steps": discretization.clock.steps,
+            "order": discretization.stencil.order,
+            "stencil_tolerance": discretization.stencil.tolerance,
+            "stencil_bounds": json.dumps(discretization.stencil.bounds),
+            "half_cell": json.dumps(half),
+            "model_values": f"at the grid's nodes; the solver's averaging: {scenario.averaging}",
+        }
+    )
 
 
 def marks_of(discretization: Discretization, first: int, step: int | None) -> dict[str, Any]:

@@ -199,6 +199,7 @@ class Request:
     time_limit: float | None = None
     signals: Signals = field(default_factory=Signals)
     profile: bool = False
+    accuracy: str | float | None = None
 
     @property
     def share(self) -> Share | None:

@@ -65,7 +65,7 @@ from seismo.runs.request import (
 from seismo.runs.resources.memory import memory_of
 from seismo.runs.resources.placement import UnplacedRun, place_run, select_backends
 from seismo.runs.status import Heartbeat
-from seismo.scenario import Scenario, ScenarioInput, parse
+from seismo.scenario import Scenario, ScenarioInput, load, parse
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import damped
 from seismo.solver.medium.field_damping import LayerDamping
@@ -86,6 +86,7 @@ def run(
     time_limit: float | None = None,
     signals: Signals | None = None,
     profile: bool = False,
+    accuracy: str | float | None = None,
 ) -> Results:
     """Run a scenario and open its results; of an ensemble see `seismo.open_ensemble`.
 
@@ -111,6 +112,7 @@ def run(
         time_limit: seconds after which the run has to have stopped at a checkpoint.
         signals: requests from outside during the run.
         profile: whether a timeline of the run is written beside the results, a Chrome trace.
+        accuracy: wanted error, such as "0.5 %", in place of `grid.accuracy`.
 
     Raises:
         ScenarioError: the scenario, or a file that it names, will not do; another run writes to the
@@ -127,7 +129,7 @@ def run(
     """
     request = Request(
         output, warning(progress or notebook_bar() or silent), backend, device, gpus, threads,
-        resume, shots, member, time_limit, signals or Signals(), profile,
+        resume, shots, member, time_limit, signals or Signals(), profile, accuracy,
     )  # fmt: skip
     results = run_on(SerialCommunicator(), scenario, request)
     assert results is not None  # there is no other rank
@@ -147,7 +149,10 @@ def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request)
     Raises:
         SeismoError: as `run` does, on a rank or on all.
     """
-    checked = load_placed(scenario)
+    checked = load_placed(scenario, request.accuracy)
+    # Another processor may round otherwise: the first rank's choices hold.
+    if (chosen := ranks.allgather(checked.chosen)[0]) != checked.chosen:
+        checked = load(scenario).completed(chosen)
     for run_several in acting("runs", checked):
         return run_several(ranks, checked, request)
     if request.member is not None:
@@ -226,6 +231,8 @@ def resume_on(
     scenario = parse(header["text"], header["file"])
     if header.get("as_file"):
         refuse_edited(scenario, Path(header["file"]))
+    if header.get("chosen"):
+        scenario = scenario.completed(header["chosen"])
     return run_on(ranks, scenario, request)
 
 

@@ -66,7 +66,7 @@ def _spacing(grid: GridSpec) -> Mistakes:
     along = {}
     for axis in AXES:
         length = getattr(grid.extent, axis)
-        spacing = grid.spacing.at_top(axis)
+        spacing = grid.at_top(axis)
         if length is not None and spacing is not None and spacing > length:
             remedy = "check the units of both, make it longer, or grid.spacing finer"
             remedy = units.meant_in_km(length, spacing) or remedy
@@ -77,7 +77,8 @@ def _spacing(grid: GridSpec) -> Mistakes:
             if abs(getattr(grid.origin, axis) or 0.0) > _FARTHEST * spacing:
                 problem = f"too far from 0 to tell points {spacing:g} m apart; choose another zero"
                 yield Mistake(("grid", "origin", axis), problem)
-    yield from growing(grid.spacing.z, grid.spacing.x)
+    if grid.grows:
+        yield from growing(grid.spacing.z, grid.spacing.x)
     if grid.extent.y is None and grid.origin.y != 0.0:
         yield Mistake(("grid", "origin", "y"), "a 2-D run has no y: leave it out")
     if (points := math.prod(along.values())) > _MOST_POINTS:
@@ -151,7 +152,7 @@ def _position(draft: Draft, path: KeyPath, position: Any) -> Mistakes:
 
 def _needed_y(draft: Draft) -> Iterator[tuple[KeyPath, float | None]]:
     """Yield where 3-D needs a y, with the y that is there."""
-    if draft.grid is not None:
+    if draft.grid is not None and not draft.grid.is_open:
         yield ("grid", "spacing"), draft.grid.spacing.y
     for path, position in positions(draft):
         if isinstance(position, Position):

@@ -136,6 +136,7 @@ class Scenario(ScenarioSection):
     _document: Document = PrivateAttr(default_factory=lambda: Document(""))
     _base: pathlib.Path = PrivateAttr(default_factory=pathlib.Path)
     _checked: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _chosen: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @field_validator("receivers")
     @classmethod
@@ -172,16 +173,9 @@ class Scenario(ScenarioSection):
     def _draft(self) -> Draft:
         """Return the scenario as its rules take it, with all parts."""
         written = {key for key in type(self).model_fields if getattr(self, key) is not None}
+        sections: Any = {key: getattr(self, key) for key in OWN_KEYS if hasattr(self, key)}
         return Draft(
-            physics=self.physics,
-            grid=self.grid,
-            time=self.time,
-            boundaries=self.boundaries,
-            model=self.model,
-            sources=self.sources,
-            receivers=self.receivers,
-            survey=self.survey,
-            output=self.output,
+            **sections,
             others={key: getattr(self, key) for key in written - OWN_KEYS},
             written=frozenset(written),
             required=frozenset(self._required),
@@ -252,13 +246,18 @@ class Scenario(ScenarioSection):
         return self._base / pathlib.Path(self._document.name).name if self._document.name else None
 
     @property
+    def chosen(self) -> dict[str, Any]:
+        """Return the values that were left to the program, by the paths of their keys."""
+        return self._chosen
+
+    @property
     def text(self) -> str:
         """Return the YAML as it was written, or the resolved YAML where there was none."""
         return self._document.text or self.to_yaml()
 
     def resolve(self, path: str) -> pathlib.Path:
         """Return a path of the scenario, relative ones beginning at the scenario's folder."""
-        return self._base / pathlib.Path(path)
+        return self._base / path
 
     @property
     def results_path(self) -> pathlib.Path | None:
@@ -309,12 +308,24 @@ class Scenario(ScenarioSection):
         Raises:
             ScenarioError: with every mistake, or a path leads nowhere.
         """
+        return self._with_changes(changes, Document(""))
+
+    def completed(self, additions: dict[str, Any]) -> Scenario:
+        """Return this scenario of the same file with further keys, which `chosen` has.
+
+        Raises ScenarioError as `changed` does.
+        """
+        completed = self._with_changes(additions, self._source())
+        completed._chosen = self._chosen | additions
+        return completed
+
+    def _with_changes(self, changes: Mapping[str, Any], origin: Document) -> Scenario:
         scenario = self.confirmed()
         data = plain(scenario._source().data)
         for key, value in changes.items():
             if mistake := put(data, path_of(key), value):
                 raise scenario.mistake(*mistake.path, problem=mistake.problem)
-        return check(Document("", data=data), scenario.base)
+        return check(Document(origin.name, origin.text, data, origin.line_columns), scenario.base)
 
     def confirmed(self) -> Scenario:
         """Return this scenario as it was checked, or another where a copy was altered since.
@@ -333,8 +344,7 @@ class Scenario(ScenarioSection):
         """Return the resolved scenario in SI; it loads back equal."""
         return to_text(self.model_dump(mode="json", exclude_none=True))
 
-    def _source(self) -> Document:
-        """Return the document without the mistakes that are not this call's."""
+    def _source(self) -> Document:  # without the mistakes that are not this call's
         data = self._document.data if self._document.data is not None else self
         return Document(self._document.name, self._document.text, data, self._document.line_columns)
 

@@ -105,7 +105,7 @@ class Draft:
         Nor where it is shorter than the spacing, which is a mistake of its own.
         """
         length = getattr(self.grid.extent, axis) if self.grid else None
-        spacing = self.grid.spacing.at_top(axis) if self.grid else None
+        spacing = self.grid.at_top(axis) if self.grid else None
         if self.grid is None or length is None or (spacing and spacing > length):
             return None
         low = self.grid.origin.top if axis == "z" else getattr(self.grid.origin, axis)

@@ -1,4 +1,4 @@
-"""Files that a scenario names.
+"""Files that a scenario names, and values that it leaves to the program.
 
 Results of functions of a scenario, kept for check, plan and run, which ask again.
 """
@@ -11,8 +11,20 @@ from operator import is_
 from typing import Any, TypeVar
 
 from seismo.errors import KeyPath, ScenarioError
+from seismo.features import acting
 from seismo.formats.reading import no_file
 from seismo.scenario.document import Scenario
+
+
+def with_chosen_values(scenario: Scenario) -> Scenario:
+    """Return a scenario with values that it leaves to the program: its grid and layers.
+
+    Raises:
+        ScenarioError: no grid carries its waves, or it cannot be run as written.
+    """
+    for completed in acting("completed", scenario):
+        scenario = completed(scenario)
+    return scenario
 
 
 def named_files(scenario: Scenario) -> list[tuple[KeyPath, str]]:

@@ -45,7 +45,7 @@ def rows_laid_out(scenario: Scenario) -> Stretching | None:
     Raises:
         ScenarioError: its equation asks for rows of equal height.
     """
-    return _rows(scenario) if scenario.grid.spacing.grows else None
+    return _rows(scenario) if scenario.grid.grows else None
 
 
 @remembered()

@@ -17,12 +17,18 @@ def refinement(draft: Draft) -> Mistakes:
     path = ("grid", "refinement")
     if len(draft.grid.planes) > 1:
         yield Mistake((*path, 1), "there is one plane at most: leave it out")
-    if draft.grid.spacing.grows:
+    if draft.grid.is_open and draft.grid.planes:
+        yield Mistake(
+            (*path, 0, "below"),
+            "is a plane of a grid whose spacing is not chosen yet: give grid.spacing, or "
+            "refinement: auto",
+        )
+    if draft.grid.grows:
         yield Mistake(
             ("grid", "spacing", "z"), "grows, and refined grids have one height each: use a length"
         )
     for axis in "xyz":
-        spacing = draft.grid.spacing.at_top(axis)
+        spacing = draft.grid.at_top(axis)
         length = getattr(draft.grid.extent, axis)
         if spacing is None or length is None:
             continue

@@ -37,6 +37,7 @@ from seismo.scenario.quantities import (
     Time,
     TimeFromZero,
 )
+from seismo.scenario.scenario_facts import with_chosen_values
 from seismo.scenario.strict_yaml import Document, read_file, to_text
 
 IterationCount = Annotated[Integer, Field(ge=1, le=100_000)]
@@ -189,9 +190,9 @@ class SurveySettings(ScenarioSection):
     def _own_scenario(self) -> Scenario:
         """Return the scenario as it is in its file, or in this one."""
         if self._inline is None:
-            return load(self._base / self.scenario)
+            return with_chosen_values(load(self._base / self.scenario))
         try:
-            return check(self._inline, self._base)
+            return with_chosen_values(check(self._inline, self._base))
         except ScenarioError as error:
             messages = (_POSITION.sub(r"\1scenario.", text) for text in error.messages)
             raise ScenarioError(*messages) from None

@@ -18,19 +18,32 @@ from seismo.errors import KeyPath, ScenarioError, SeismoError, gathered
 from seismo.features import acting
 from seismo.scenario import Scenario, ScenarioInput, load
 from seismo.scenario.document import filled
+from seismo.scenario.scenario_facts import with_chosen_values
 from seismo.solver.grid_layout import ground_over, levels_of, make_grid
 from seismo.solver.medium.earth_samples import earth_of
 from seismo.solver.sampling.field_sampling import refuse_empty_boxes
 
+_CELLS = 100  # along the shortest side of a grid that stands for one that is not chosen yet
 
-def load_placed(source: ScenarioInput) -> Scenario:
+
+def load_placed(source: ScenarioInput, accuracy: str | float | None = None) -> Scenario:
     """Read and check a scenario, where it has mistakes its files and positions, too.
 
+    A grid and layers that are left to the program are chosen.
+
+    Args:
+        source: see `load`.
+        accuracy: wanted error in place of its own.
+
     Raises:
-        ScenarioError: with every mistake that can be known before the earth is looked at.
+        ScenarioError: with every mistake that can be known before the earth is looked at; or no
+            grid will do.
     """
     try:
-        return load(source)
+        scenario = load(source)
+        if accuracy is not None:
+            scenario = scenario.completed({"grid.accuracy": accuracy})
+        return with_chosen_values(scenario)
     except ScenarioError as error:
         rest = filled(*error.read) if error.read else None
         if rest is None:
@@ -45,6 +58,8 @@ def load_placed(source: ScenarioInput) -> Scenario:
 def _further(scenario: Scenario) -> Iterator[str]:
     """Yield mistakes in the files and positions of a scenario."""
     try:
+        if fillers := _filled_grid(scenario):
+            scenario = scenario.changed(fillers)
         region = make_grid(scenario)
         # Of two grids the coarser has rows of all depths, the finer the ground.
         grids = levels_of(scenario)
@@ -69,6 +84,17 @@ def _further(scenario: Scenario) -> Iterator[str]:
         yield from error.messages
     except SeismoError:  # of fillers, no mistake of the user
         return
+
+
+def _filled_grid(scenario: Scenario) -> dict[str, Any]:
+    """Return keys with fillers in place of a grid and layers that are left to the program."""
+    extent = scenario.grid.extent
+    fillers: dict[str, Any] = {}
+    if scenario.grid.is_open:
+        fillers["grid.spacing"] = min(filter(None, (extent.x, extent.y, extent.z))) / _CELLS
+    if scenario.boundaries.layer.is_open:
+        fillers["boundaries.layer.points"] = 1
+    return fillers
 
 
 def _line_column(message: str) -> tuple[float, ...]:

@@ -73,6 +73,7 @@ def check(
     backend: str = "auto",
     device: int | None = None,
     gpus: int | Literal["auto"] | None = None,
+    accuracy: str | float | None = None,
 ) -> Plan:
     """Plan a run as `seismo check` does; the plan prints as its page.
 
@@ -81,13 +82,14 @@ def check(
         backend: see `seismo.run`.
         device: see `seismo.run`.
         gpus: see `seismo.run`.
+        accuracy: see `seismo.run`.
 
     Raises:
         ScenarioError: with every mistake, in `messages`.
         DeviceError: there is no such backend or device, or it cannot be used.
         InsufficientMemoryError: a field is larger than all memory.
     """
-    run = UnplacedRun(load_placed(scenario))
+    run = UnplacedRun(load_placed(scenario, accuracy))
     choices, _ = select_backends(run, backend, device, gpus)
     return make_plan(run, choices[0], len(choices))
 

@@ -137,6 +137,7 @@ class PlannedRun:
         discretization = self.discretization
         return {
             **described(discretization),
+            **({"chosen": chosen} if (chosen := discretization.scenario.chosen) else {}),
             "f_max": self.f_max,
             "f_dominant": self.f_dominant,
             "layers": [layer.as_dict() for layer in self.layers],

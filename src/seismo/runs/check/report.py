@@ -152,6 +152,9 @@ def _facts(plan: PlannedRun) -> Iterator[tuple[str, str]]:
         f"{size} points ({', '.join(grid.axes)}) = {grid.size / 1e6:.3g} million, layers "
         f"included{_rows(discretization)}",
     )
+    if scenario.chosen:
+        settings = (f"{key} {value}" for key, value in scenario.chosen.items())
+        yield "chosen", f"{', '.join(settings)}, for {percent(scenario.grid.accuracy)}"
     yield from facts_of_features(discretization, "grid")
     yield from facts_of_features(discretization, "ground")
     yield (

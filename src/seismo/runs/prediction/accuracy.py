@@ -179,8 +179,8 @@ def _contacts(discretization: Discretization) -> Contacts:
     return Contacts(sideways_error(discretization), False)
 
 
-def expected_error(discretization: Discretization) -> Expected:
-    """Predict the error of the traces of a run."""
+def expected_error(discretization: Discretization, of_layers: float | None = None) -> Expected:
+    """Predict the error of the traces of a run; that of absorbing layers may be known."""
     causes = [
         *_dispersion(discretization),
         (PLACING, placing_error(discretization)),
@@ -197,8 +197,9 @@ def expected_error(discretization: Discretization) -> Expected:
     worst = max((source.error for source in sources_at_contacts), default=0.0)
     causes.append((BESIDE, min(1.0, worst)))
     causes += errors_of_features(discretization, "contacts")
-    known = math.hypot(*(error for _, error in causes))
-    causes.append((SENT_BACK, sent_back(discretization, beside=known)))
+    if of_layers is None:
+        of_layers = sent_back(discretization, beside=math.hypot(*(e for _, e in causes)))
+    causes.append((SENT_BACK, of_layers))
     causes.append((GRAZING, grazing_error(discretization)))
     others = math.hypot(*(error for name, error in causes if not name.startswith(CONTACTS)))
     receivers_at_contacts = tuple(near_receivers(discretization))

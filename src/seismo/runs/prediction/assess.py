@@ -38,10 +38,13 @@ from seismo.runs.prediction.checks.timing import MOMENTS, TIMING, unlike_the_mot
 from seismo.runs.prediction.contacts.near_contacts import near_contacts
 from seismo.runs.prediction.lines import WarningLines, percent, warnings_of_features
 from seismo.runs.prediction.remedy import (
+    CLOSE,
     absorbing_spacing,
     advised_points,
+    has_chosen_grid,
     longest_wavelength,
     remedy_of,
+    unreached,
 )
 from seismo.runs.prediction.resolution import LayerResolution, layers_of
 from seismo.solver.accuracy.stability_monitor import WEAKEST, weakness
@@ -107,6 +110,8 @@ def inaccurate(
             )
         case "dispersion":
             yield _dispersed(discretization, layers, expected, remedy)
+        case "unreached":
+            yield f"grid.accuracy: {unreached(discretization, expected)}"
         case "error":
             key = cause_of(expected.causes[0][0], discretization.scenario).key
             yield f"{key}: the traces will err by {expected}; {remedy(discretization, expected)}"
@@ -114,16 +119,20 @@ def inaccurate(
 
 def remedy_of_a_miss(discretization: Discretization, expected: Expected) -> str:
     """Return the remedy where the wanted accuracy is missed by too little for a warning."""
-    if expected.error <= discretization.scenario.grid.accuracy or warned_of(
-        discretization, expected
-    ):
+    met = expected.error <= discretization.scenario.grid.accuracy
+    if met or has_chosen_grid(discretization) or warned_of(discretization, expected):
         return ""
     return remedy_of(discretization, expected)
 
 
 def warned_of(discretization: Discretization, expected: Expected) -> str:
-    """Return the subject of a warning: "stencil", "dispersion", "error" of all causes, or ""."""
+    """Return the subject of a warning: "stencil", "dispersion", "error" of all causes, or "".
+
+    Of a grid that was chosen for an accuracy that none reaches, "unreached".
+    """
     spec = discretization.scenario.grid
+    if has_chosen_grid(discretization):
+        return "unreached" if expected.error > CLOSE * spec.accuracy else ""
     if spec.stencil == "minmax":
         return "stencil"
     if expected.dispersion > spec.accuracy:

@@ -1,8 +1,4 @@
-"""Grids that keep to the wanted accuracy by less work.
-
-Where a run takes much more work than needed, the cheapest order and spacing are sought as for
-remedies (`seismo.runs.prediction.remedy`).
-"""
+"""Grids that keep to the wanted accuracy by less work, for a run that takes more than it needs."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from seismo.errors import SeismoError
+from seismo.grid.grid import AXES
 from seismo.runs.prediction.accuracy import Expected, expected_error
 from seismo.runs.prediction.lines import percent, rounded_down
 from seismo.runs.prediction.remedy import (
@@ -18,6 +15,7 @@ from seismo.runs.prediction.remedy import (
     all_causes_within,
     coarsest,
     dividing,
+    has_chosen_grid,
     mended,
 )
 from seismo.runs.prediction.resolution import of_spacing
@@ -27,7 +25,7 @@ from seismo.solver.discretize import discretize
 
 # Time of a simulated second beside order 8 on the same grid (`seismo.solver.accuracy.stencil`): of
 # a step, over the length of its time.
-_ORDER_COST = {8: 1.0, 12: 1.3 / 0.94, 16: 1.65 / 0.91}
+ORDER_COST = {8: 1.0, 12: 1.3 / 0.94, 16: 1.65 / 0.91}
 _CHEAPER = 0.7  # share of the work from which on a coarser grid is named
 _TOO_COARSE = 0.92  # factor of the spacing after a grid that errs by too much
 
@@ -66,19 +64,21 @@ def cheaper_grid(discretization: Discretization, expected: Expected) -> CheaperG
     refined = bool(discretization.scenario.grid.planes)
     if expected.error > spec.accuracy or spec.stencil != "fitted" or refined:
         return None
+    if has_chosen_grid(discretization):
+        return None
     kept = mended(discretization, expected)
     factors = {
         order: coarsest(partial(all_causes_within, discretization, kept, order=order))
-        for order in _ORDER_COST
+        for order in ORDER_COST
     }
-    order = min(factors, key=lambda order: _work(discretization, order, factors[order]))
+    order = min(factors, key=lambda order: work(discretization, order, factors[order]))
     coarser = factors[order]
     largest = max(discretization.waves.spacing)
     for _ in range(TRIALS):
         spacing = dividing(discretization, rounded_down(coarser * largest))
-        work = _work(discretization, order, spacing / largest)
+        saving = work(discretization, order, spacing / largest)
         points = discretization.grid.size * (largest / spacing) ** discretization.grid.dimensions
-        if work > _CHEAPER or not (discretization.earth.layered or points < MOST_TRIED):
+        if saving > _CHEAPER or not (discretization.earth.layered or points < MOST_TRIED):
             return None
         try:
             scenario = of_spacing(discretization, spacing / largest).changed({"grid.order": order})
@@ -86,13 +86,22 @@ def cheaper_grid(discretization: Discretization, expected: Expected) -> CheaperG
         except SeismoError:
             return None
         if error <= spec.accuracy:
-            return CheaperGrid(order, spacing, work, error)
+            return CheaperGrid(order, spacing, saving, error)
         coarser *= _TOO_COARSE
     return None
 
 
-def _work(discretization: Discretization, order: int, coarser: float) -> float:
-    """Return the work of an order on a grid so many times as coarse, beside that of the run."""
+def work(discretization: Discretization, order: int, coarser: float) -> float:
+    """Return the work of an order on a grid so many times as coarse, beside that of the run.
+
+    Layers keep their points.
+    """
+    grid = discretization.grid
     current = discretization.stencil.order
-    now = _ORDER_COST.get(current, order_factor(current))
-    return _ORDER_COST[order] / now / coarser ** (discretization.grid.dimensions + 1)
+    now = ORDER_COST.get(current, order_factor(current))
+    points = 1.0
+    for axis in grid.axes:
+        a = AXES.index(axis)
+        outside = grid.low[a] + grid.high[a]
+        points *= (outside + (grid.points[a] - outside) / coarser) / grid.points[a]
+    return ORDER_COST.get(order, order_factor(order)) / now * points / coarser

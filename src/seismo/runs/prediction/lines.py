@@ -45,7 +45,7 @@ class Cause:
         error: function(discretization) -> relative L2 error of the worst trace; None of causes that
             are found together with others.
         subject: of the error: "medium", "surface" or "contacts".
-        power: of the spacing, with which it falls; None without such a law.
+        power: of the spacing, with which it falls; None without such a law of its own.
         falls_with_order: whether differences of a higher order have less of it.
         falls_with_spacing: function(discretization) -> whether a finer grid is its remedy.
         remedy: text, or function(discretization) -> text, of its remedy otherwise; "" without any.

@@ -20,6 +20,7 @@ from seismo.errors import SeismoError
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.accuracy import (
     CONTACTS,
+    PLACING,
     SENT_BACK,
     SURFACE,
     Expected,
@@ -33,11 +34,7 @@ from seismo.runs.prediction.layer_reflections import GRAZING
 from seismo.runs.prediction.lines import percent, rounded_down
 from seismo.runs.prediction.resolution import LayerResolution, of_spacing
 from seismo.scenario.sections.grid import MOST_LAYER_POINTS
-from seismo.solver.accuracy.stencil import (
-    dispersion_error,
-    stencils_for,
-    surface_error,
-)
+from seismo.solver.accuracy.stencil import dispersion_error, stencils_for, surface_error
 from seismo.solver.accuracy.waves import Waves
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
@@ -54,7 +51,7 @@ _LEFT = 0.5  # of the wanted error: layers need no more
 _POINTS = 6.0  # in the shortest wavelength of faults that are smoothed
 LEAST_POINTS = 10
 LEAST_THICKNESS = 0.1  # of the longest dominant wavelength
-MOST_TRIED = 1e6  # points of a grid that is prepared to compute its layers' reflections
+MOST_TRIED = 1e6  # points of a grid that is prepared where the earth varies sideways
 _COSTLY = 1.5  # times as many points of the grid, from which on they are said
 _FEW = 50  # of so many points the last does not matter
 _SEARCHED = 12  # numbers of points, between two of which the first suffices and the second does not
@@ -63,7 +60,7 @@ CLOSE = 1.02  # times the wanted error, which counts as met
 
 def points_needed(discretization: Discretization, layers: list[LayerResolution]) -> float:
     """Return the points in the shortest wavelength with which dispersion keeps to the accuracy."""
-    return min(layer.points_per_wavelength for layer in layers) / _undispersed(
+    return min(layer.points_per_wavelength for layer in layers) / undispersed(
         discretization, discretization.scenario.grid.accuracy
     )
 
@@ -98,6 +95,27 @@ def remedy_of(discretization: Discretization, expected: Expected) -> str:
     comes_first = not is_mended(discretization, worst) and worst != SENT_BACK
     named = moves + named if comes_first else named + moves
     return f"for {percent(wanted)} {', and '.join(named) or 'take another attenuation.law'}"
+
+
+def has_chosen_grid(discretization: Discretization) -> bool:
+    """Whether the spacing was left to the program."""
+    return "grid.spacing" in discretization.scenario.chosen
+
+
+def unreached(discretization: Discretization, expected: Expected) -> str:
+    """Describe the cause that keeps a chosen grid from the wanted accuracy, and its remedy."""
+    wanted = discretization.scenario.grid.accuracy
+    others = [cause for cause in expected.causes if not is_mended(discretization, cause[0])]
+    name, error = next((c for c in others if c[1] > _LEFT * expected.error), expected.causes[0])
+    remedy = cause_of(name, discretization.scenario).mend(discretization)
+    if name in (SENT_BACK, GRAZING):
+        remedy = "enlarge grid.extent, or lower time.duration"
+    elif is_mended(discretization, name):
+        remedy = "give a finer grid.spacing"
+    return (
+        f"{percent(wanted)} is not reached by a chosen grid: {name} err by {percent(error)}, all "
+        f"causes by {percent(expected.error)}{'; ' * bool(remedy)}{remedy}"
+    )
 
 
 def _lower_frequencies(discretization: Discretization, share: float) -> str:
@@ -158,7 +176,7 @@ def _finer(
         return largest, expected
     power = 3.0  # at which errors fall with the spacing
     if discretization.earth.layered:
-        coarser = _undispersed(discretization, wanted)
+        coarser = undispersed(discretization, wanted)
     else:
         power = _power_of_contacts(discretization, expected)
         within = partial(
@@ -255,11 +273,9 @@ def coarsest(within: Callable[[float], bool]) -> float:
     return low
 
 
-def _undispersed(discretization: Discretization, wanted: float) -> float:
+def undispersed(discretization: Discretization, wanted: float) -> float:
     """Return by how much larger the spacing may be for dispersion to err as much as is wanted."""
-    return coarsest(
-        partial(_disperses_within, discretization, discretization.stencil.order, wanted)
-    )
+    return coarsest(partial(disperses_within, discretization, discretization.stencil.order, wanted))
 
 
 def _scaled(discretization: Discretization, factor: float) -> Waves:
@@ -268,7 +284,7 @@ def _scaled(discretization: Discretization, factor: float) -> Waves:
     return replace(waves, dt=0.0, spacing=tuple(factor * h for h in waves.spacing))
 
 
-def _disperses_within(
+def disperses_within(
     discretization: Discretization, order: int, accuracy: float, factor: float
 ) -> bool:
     """Whether waves on a grid so many times as coarse disperse by no more than an error."""
@@ -283,7 +299,7 @@ def all_causes_within(
 ) -> bool:  # fmt: skip
     """Whether all causes together keep to the accuracy on a grid so many times as coarse.
 
-    The error that contacts leave falls with a power of the spacing.
+    Errors of contacts, and of causes without a law, fall with a power of the spacing.
     """
     order = order or discretization.stencil.order
     wanted = wanted or discretization.scenario.grid.accuracy
@@ -293,15 +309,15 @@ def all_causes_within(
     )
     errors = [placing_error(discretization, factor)]
     for name, error in expected.causes:
+        cause = cause_of(name, discretization.scenario)
         if name == SURFACE:
             errors.append(error * growth)
-        fall = power if name.startswith(CONTACTS) else cause_of(name, discretization.scenario).power
-        if fall is not None:
-            errors.append(error * factor**fall)
+        elif name != PLACING and not cause.falls_with_order:
+            errors.append(error * factor ** (cause.power or power))
     others = math.hypot(*errors)
     # Their remainder is left to dispersion; no stencil errs by less than nothing.
     remaining = math.sqrt(max(0.0, wanted**2 - others**2))
-    return others <= wanted and _disperses_within(discretization, order, remaining, factor)
+    return others <= wanted and disperses_within(discretization, order, remaining, factor)
 
 
 def longest_wavelength(discretization: Discretization) -> float:
@@ -374,7 +390,10 @@ def raised(discretization: Discretization, points: int, coarser: float, error: f
     )
 
 
-def least_points(sent: Callable[[int], float], wanted: float, least: int) -> tuple[int, float]:
+def least_points(
+    sent: Callable[[int], float], wanted: float, least: int, most: int = MOST_LAYER_POINTS,
+    few: int = _FEW,
+) -> tuple[int, float]:  # fmt: skip
     """Return the fewest points, from a first on, that reflect no more than wanted, and how much.
 
     Where none do, the most that there may be.
@@ -383,18 +402,20 @@ def least_points(sent: Callable[[int], float], wanted: float, least: int) -> tup
         sent: function(points) -> relative error.
         wanted: relative error.
         least: points.
+        most: points.
+        few: of so many points the last does not matter.
     """
     few_points = points = least
     few_error = error = sent(points)
     while error > wanted:
-        if points == MOST_LAYER_POINTS:
+        if points == most:
             return points, error
         few_points = points
         few_error = error
-        points = min(2 * points, MOST_LAYER_POINTS)
+        points = min(2 * points, most)
         error = sent(points)
     for _ in range(_SEARCHED):
-        if points <= few_points + 1 + few_points // _FEW:
+        if points <= few_points + 1 + few_points // few:
             break
         # By the power of the points with which it falls between both.
         share = math.log(few_error / wanted) / math.log(few_error / max(error, 1e-3 * wanted))

@@ -150,6 +150,7 @@ FieldDamping = Annotated[float, Quantity(units.NUMBER, ge=0.0, le=1.0)]
 FaceKind = Literal["absorbing", "free_surface", "rigid", "periodic"]
 
 MOST_LAYER_POINTS = 500
+_LEFT_OPEN: Any = AUTO
 
 _SHIFTS = [(name, physics_for(name, n).layer_shift) for name, n in VARIANTS]
 
@@ -225,8 +226,11 @@ class GridSpec(ScenarioSection):
     """The region and its grid; z points down, and 2-D has the axes x and z."""
 
     extent: Extent = Field(description="lengths of the region, without absorbing layers")
-    spacing: Annotated[Spacing, ONE_LENGTH] = Field(
-        description="distance between points: one length for all axes, or x, z (and y)",
+    spacing: Annotated[Spacing, ONE_LENGTH, OrAuto()] = Field(
+        _LEFT_OPEN,
+        description="distance between points: one length for all axes, or x, z (and y); auto: the "
+        "largest with which the expected error keeps to the accuracy, with the order, stencil "
+        "and layer.points that make the run cheapest where these are left out",
         json_schema_extra=or_one_length,
     )
     origin: Origin = Field(Origin(), description="coordinates of the first point")
@@ -249,8 +253,8 @@ class GridSpec(ScenarioSection):
     )
     accuracy: RelativeError = Field(
         0.01,
-        description="accepted error of the traces: the bound for order auto and for warnings of "
-        "check",
+        description="accepted error of the traces: spacing, order and layers that are auto keep to "
+        "it, and check warns beyond it",
     )
     decomposition: SubdomainCounts = Field(
         "auto", description="subdomains along z and y; auto: one for each rank"
@@ -262,6 +266,20 @@ class GridSpec(ScenarioSection):
         return () if self.plane_is_open else self.refinement
 
     @property
+    def is_open(self) -> bool:
+        """Whether the spacing is left to the program."""
+        return self.spacing == AUTO
+
+    @property
+    def grows(self) -> bool:
+        """Whether the spacing along z may grow with depth."""
+        return not self.is_open and self.spacing.grows
+
+    def at_top(self, axis: str) -> float | None:
+        """Return the spacing in m along an axis, at the top of the grid; None where it is open."""
+        return None if self.is_open else self.spacing.at_top(axis)
+
+    @property
     def plane_is_open(self) -> bool:
         """Whether the plane is left to the program."""
         return self.refinement == AUTO
@@ -271,7 +289,7 @@ class GridSpec(ScenarioSection):
     def _same_on_all_axes(
         cls, value: Any, check: ValidatorFunctionWrapHandler, info: ValidationInfo
     ) -> Any:
-        if isinstance(value, Mapping | Spacing):
+        if isinstance(value, Mapping | Spacing) or value == AUTO:
             return check(value)
         length = one_length(value)
         extent = info.data.get("extent")
@@ -298,8 +316,10 @@ class TimeSpec(ScenarioSection):
 class AbsorbingLayer(ScenarioSection):
     """The CFS-CPML layers outside every absorbing face."""
 
-    points: Annotated[Integer, Field(ge=1, le=MOST_LAYER_POINTS)] = Field(
-        12, description="thickness in grid points"
+    points: Annotated[Integer, Field(ge=1, le=MOST_LAYER_POINTS), OrAuto()] = Field(
+        12,
+        description="thickness in grid points; auto: the fewest whose reflections keep to the "
+        "accuracy beside the grid's own error; left out with grid.spacing: auto it is auto, too",
     )
     reflection: Reflection | None = Field(
         None,
@@ -330,6 +350,11 @@ class AbsorbingLayer(ScenarioSection):
         "what the medium at the faces may need; 0 for runs that end before anything grows "
         "(equations of first order in time only)",
     )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its points are left to the program."""
+        return self.points == AUTO
 
 
 class Boundaries(ScenarioSection):

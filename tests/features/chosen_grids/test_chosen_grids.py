@@ -1,0 +1,198 @@
+"""Grids and layers that are left to the program: what is chosen, kept, refused, and found."""
+
+import copy
+import json
+import math
+
+import pytest
+import yaml
+
+import seismo
+from seismo.errors import ScenarioError
+from seismo.features.chosen_grids.choice import Candidate, GridSearch, chosen_length
+from seismo.runs.check import load_placed
+from seismo.runs.check.plan import make_plan
+from seismo.runs.prediction.accuracy import expected_error
+from seismo.runs.preview import preview
+from seismo.scenario import from_dict, load, parse
+from seismo.solver.discretize import discretize
+
+TEXT = """\
+physics: acoustic_variable_density
+grid:
+  extent: {x: 600 m, z: 400 m}
+  accuracy: 2 %
+time: {duration: 0.3 s}
+model: [{type: layers, layers: [{top: 0 m, vp: 2 km/s, rho: 2 g/cm3},
+                                {top: 250 m, vp: 2.6 km/s, rho: 2.2 g/cm3}]}]
+sources: [{type: explosion, position: {x: 200 m, z: 150 m}, moment: 1e12,
+           wavelet: {type: ricker, frequency: 20 Hz}}]
+receivers: [{name: a, type: points, positions: [{x: 400 m, z: 150 m}], quantities: [pressure]}]
+"""
+CLOSE = 1.02  # times the wanted error, which counts as met
+
+
+def scenario(layer=None, **grid):
+    """Return the scenario with these keys of its grid, and of its layers."""
+    data = yaml.safe_load(TEXT)
+    data["grid"] |= grid
+    if layer is not None:
+        data["boundaries"] = {"layer": layer}
+    return from_dict(data)
+
+
+@pytest.fixture(scope="module")
+def closed():
+    """Return the scenario with its grid."""
+    return load_placed(scenario())
+
+
+def test_an_extent_is_enough(closed):
+    assert closed.chosen.keys() >= {"grid.spacing", "grid.order", "boundaries.layer.points"}
+    error = expected_error(discretize(closed)).error
+    assert 0.5 * 0.02 < error <= CLOSE * 0.02
+    assert load_placed(scenario(spacing="auto")).chosen == closed.chosen
+
+
+def test_it_divides_the_extents_and_meets_the_contact(closed):
+    h = closed.chosen["grid.spacing"]
+    assert float(f"{h:.3g}") == h
+    for length in (600.0, 400.0, 250.0):
+        assert length / h == pytest.approx(round(length / h))
+
+
+def test_a_smaller_error_has_a_finer_grid(closed):
+    finer = load_placed(scenario(), "0.2 %")
+    assert finer.grid.accuracy == finer.chosen["grid.accuracy"] or finer.grid.accuracy == 0.002
+    assert finer.chosen["grid.spacing"] < 0.5 * closed.chosen["grid.spacing"]
+    assert expected_error(discretize(finer)).error <= CLOSE * 0.002
+
+
+def test_what_is_typed_is_kept():
+    kept = load_placed(scenario({"points": 13}, order=4, stencil="taylor"))
+    assert kept.chosen.keys() == {"grid.spacing"}
+    assert (kept.grid.order, kept.grid.stencil, kept.boundaries.layer.points) == (4, "taylor", 13)
+    lowest = load_placed(scenario(order="auto"))
+    assert lowest.grid.order in (8, 12, 16)
+
+
+def test_points_of_layers_may_be_chosen_alone():
+    typed = load_placed(scenario({"points": "auto"}, spacing=10.0, order=8))
+    assert typed.chosen.keys() == {"boundaries.layer.points"}
+    assert typed.grid.spacing.x == 10.0
+    assert load(scenario(spacing=10.0)).boundaries.layer.points == 12  # the default
+
+
+def test_layers_are_thicker_for_a_smaller_error():
+    few, many = (
+        load_placed(scenario({"points": "auto"}, spacing=4.0, accuracy=accuracy))
+        for accuracy in (0.02, 2e-5)
+    )
+    assert 10 <= few.boundaries.layer.points < many.boundaries.layer.points <= 40
+
+
+def test_every_way_to_run_has_the_same_grid(closed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.yaml").write_text(TEXT)
+    plan = seismo.check("s.yaml")
+    assert plan.discretization.scenario == closed
+    assert plan.as_dict()["chosen"] == closed.chosen
+    assert f"grid.spacing {closed.chosen['grid.spacing']}" in str(plan)
+    assert json.loads(preview("s.yaml").attributes["chosen"]) == closed.chosen
+    assert seismo.Propagator(scenario()).scenario == closed
+    with seismo.run("s.yaml", backend="cpu") as results:
+        assert json.loads(results.attributes["chosen"]) == closed.chosen
+        assert results.scenario_text == TEXT  # what was asked
+        assert parse(results.scenario) == closed  # what was run
+        assert results.attributes["expected_error"] == pytest.approx(plan.expected.error)
+
+
+def test_an_accuracy_may_be_given_to_a_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.yaml").write_text(TEXT)
+    with seismo.run("s.yaml", backend="cpu", accuracy="5 %") as results:
+        resolved = parse(results.scenario)
+        assert resolved.grid.accuracy == 0.05
+        assert results.path.name == "s.h5"
+    with pytest.raises(ScenarioError, match=r"grid\.accuracy: 50: "):
+        seismo.check("s.yaml", accuracy=50)
+
+
+def test_a_resumed_run_has_what_was_chosen(closed, tmp_path, monkeypatch):
+    from seismo.runs.checkpoints import origin_of
+
+    (tmp_path / "s.yaml").write_text(TEXT)
+    begun = load_placed(tmp_path / "s.yaml", "3 %")
+    header = origin_of(begun)
+    assert parse(header["text"], header["file"]).completed(header["chosen"]) == begun
+    assert header["as_file"]
+
+
+def test_a_plane_at_a_depth_is_refused_in_its_line():
+    text = TEXT.replace("accuracy: 2 %", "refinement: [{below: 120 m}]")
+    with pytest.raises(
+        ScenarioError, match=r"scenario.yaml:4:.*grid\.refinement\[0\]\.below.*auto"
+    ):
+        parse(text)
+
+
+def test_a_plane_of_refinement_suits_the_spacing():
+    refined = load_placed(scenario(refinement="auto"))
+    h = 3.0 * refined.grid.spacing.x
+    for length in (600.0, 400.0):
+        assert length / h == pytest.approx(round(length / h))
+
+
+def test_mistakes_of_places_and_units_have_their_lines():
+    with pytest.raises(ScenarioError, match=r"scenario.yaml:8:.*outside the grid"):
+        parse(TEXT.replace("x: 200 m", "x: 900 m"))
+    with pytest.raises(ScenarioError, match=r"scenario.yaml:5:.*time\.step.*stability limit"):
+        load_placed(parse(TEXT.replace("0.3 s}", "0.3 s, step: 50 ms}")))
+
+
+def test_the_cause_that_no_grid_mends_is_named():
+    data = yaml.safe_load(TEXT)
+    data["physics"] = "acoustic"
+    data["model"] = [{"type": "uniform", "vp": 2000.0}]
+    data["boundaries"] = {"layer": {"points": 3}}
+    plan = make_plan(load_placed(from_dict(data), "0.05 %"))
+    (warning,) = [line for line in plan.warnings if line.startswith("grid.accuracy")]
+    assert "absorbing layers" in warning
+    assert plan.remedy == ""
+
+
+@pytest.mark.parametrize("most", [0.0123, 1.0, 7.3, 9.99, 41.0, 333.0, 2500.0])
+@pytest.mark.parametrize("extent", [(1.0, 1.0), (60.0, 40.0), (12.34, 7.0)])
+def test_lengths_are_short_and_near(most, extent):
+    data = yaml.safe_load(TEXT)
+    data["grid"] = {"extent": {"x": extent[0] * 1e3 * most, "z": extent[1] * 1e3 * most}}
+    data["model"] = [{"type": "uniform", "vp": 2000.0, "rho": 2000.0}]
+    data["sources"][0]["position"] = data["receivers"][0]["positions"][0] = {"x": 0.0, "z": 0.0}
+    h = chosen_length(from_dict(data), most)
+    assert 0.85 * most <= h <= most * (1.0 + 1e-9)
+
+
+def cheapest_of_all(open_scenario) -> float:
+    """Return the time of the cheapest of all grids that keep to the accuracy."""
+    times = []
+    for h in (5.0, 6.25, 8.0, 10.0, 12.5, 20.0):
+        for order in (8, 12, 16):
+            keys = {"grid.spacing": h, "grid.order": order, "boundaries.layer.points": 10}
+            run = discretize(open_scenario.changed(keys))
+            grid = Candidate(keys, run, expected_error(run))
+            if grid.expected.error <= CLOSE * run.scenario.grid.accuracy:
+                times.append(grid.seconds)
+    return min(times)
+
+
+@pytest.mark.parametrize("accuracy", [0.05, 0.01])
+def test_none_is_much_cheaper(accuracy):
+    open_scenario = scenario(accuracy=accuracy)
+    assert GridSearch(open_scenario).cheapest().seconds <= 1.3 * cheapest_of_all(open_scenario)
+
+
+def test_copies_keep_what_was_chosen(closed):
+    assert closed.changed({"time.duration": 0.2}).grid.spacing == closed.grid.spacing
+    assert closed.changed({"time.duration": 0.2}).chosen == {}
+    assert copy.deepcopy(closed).chosen == closed.chosen
+    assert math.isclose(closed.completed({"time.duration": 0.2}).time.duration, 0.2)
