@@ -8,6 +8,7 @@ import pytest
 
 import layer_reflection
 import solver
+from seismo.runs.prediction import layer_images
 from seismo.runs.prediction.accuracy import sent_back
 from seismo.runs.prediction.layer_equations import sent_back as converted
 from seismo.runs.prediction.layer_waves import LayerWaves
@@ -74,6 +75,66 @@ def test_it_is_found(physics, source, top, depth, points, damping, found) -> Non
     errors = sum(((near[c] - far[c]) ** 2).sum(axis=-1) for c in far)
     energies = sum((far[c] ** 2).sum(axis=-1) for c in far)
     assert np.sqrt((errors / energies).max()) == pytest.approx(found, rel=0.1)
+
+
+H = 10.0
+UP = {"type": "force", "force": {"z": 1e9}}
+EXPLOSION = {"type": "explosion", "moment": 1e12}
+# Dimensions, source, error of the worst receiver.
+SOFT_CASES = [(2, UP, 0.0316), (2, EXPLOSION, 0.1005), (3, UP, 0.0197)]
+
+
+def soft_ground(dimensions: int, source: dict, wider: float = 0.0, length: float = 500.0) -> dict:
+    """Put a source into ten cells of soft ground on rock; `wider` by so many m on all sides."""
+    axes = "xyz" if dimensions == 3 else "xz"
+    size = {"x": length, "y": 400.0, "z": 300.0}
+    ends = [(0.4, 0.5), (0.6, 0.55), (0.8, 0.625), (0.88, 0.2)]
+    places = [{"x": x * length, "y": y * size["y"], "z": 0.0} for x, y in ends]
+    position = {"x": 120.0, "y": 200.0, "z": 80.0}
+    return {
+        "physics": "elastic",
+        "grid": {"extent": {a: size[a] + wider * (1 if a == "z" else 2) for a in axes},
+                 "origin": {a: -wider for a in axes if a != "z"}, "spacing": H},
+        "time": {"duration": 1.6 * length / 500.0},
+        "boundaries": {"top": "free_surface", "layer": {"damping": 0.0 if wider else 0.05}},
+        "model": [{"type": "layers", "layers": [
+            {"top": -1e5, "vp": 800.0, "vs": 400.0, "rho": 1800.0},
+            {"top": 100.0, "vp": 2200.0, "vs": 1200.0, "rho": 2300.0}]}],
+        "sources": [{**source, "position": {a: position[a] for a in axes},
+                     "wavelet": {"type": "ricker", "frequency": 400.0 / (15.0 * H)}}],
+        "receivers": [solver.points([{a: p[a] for a in axes} for p in places],
+                                    quantities=["velocity"])],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("dimensions", "source", "found"), SOFT_CASES)
+def test_it_is_told_what_damped_layers_send_back_of_soft_ground(dimensions, source, found) -> None:
+    assert 0.5 < sent_back(discretize(from_dict(soft_ground(dimensions, source)))) / found < 2.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("dimensions", "source", "found"), SOFT_CASES)
+def test_it_is_found_of_soft_ground(dimensions, source, found) -> None:
+    """Against a region so wide that nothing comes back from its layers."""
+    wider = 900.0 if dimensions == 3 else 1600.0
+    near, far = (
+        solver.traces(solver.simulate(soft_ground(dimensions, source, w))) for w in (0.0, wider)
+    )
+    count = min(len(near["vx"][0]), len(far["vx"][0]))
+    errors = sum(((near[c] - far[c])[:, :count] ** 2).sum(axis=-1) for c in far)
+    energies = sum((far[c][:, :count] ** 2).sum(axis=-1) for c in far)
+    assert np.sqrt((errors / energies).max()) == pytest.approx(found, rel=0.1)
+
+
+def test_a_path_of_too_many_waves_is_looked_at_in_a_shorter_one(monkeypatch) -> None:
+    """To a factor of 1.5."""
+    given = from_dict(soft_ground(2, UP, length=1500.0))
+    errors = []
+    for most in (3e5, 2e4):
+        monkeypatch.setattr(layer_images, "_MOST_WAVES", most)
+        errors.append(layer_images.images_error(discretize(given), 12, damping=0.05))
+    assert errors[1] != errors[0]
+    assert errors[1] == pytest.approx(errors[0], rel=0.5)
 
 
 @pytest.mark.parametrize("side", [0, 1])

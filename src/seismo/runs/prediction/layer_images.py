@@ -34,6 +34,7 @@ from seismo.solver.medium.cpml import strength
 _MOST_ENDS = 60  # sources, and receivers, between which paths are sought
 _MOST_PATHS = 8
 _MOST_WAVES = 3e5  # plane waves of all paths by a face; paths of more are none that is known
+_SCALES = (0.7, 0.5, 0.35, 0.25)  # of paths with more waves
 _DEPTHS = 3  # of rocks along a side
 _LATER = 20.0  # dominant periods after the last way by a face: nothing is looked at later
 _SAMPLES = 4.0  # in the shortest period
@@ -54,11 +55,19 @@ _Energies = dict[tuple[int, _Face], float]  # by the number of a path, and the f
 
 @dataclass(frozen=True)
 class _Path:
-    """A source, a receiver's position (3) in m, and its quantity."""
+    """A way from a source to a receiver.
+
+    Attributes:
+        source: its begin.
+        position: (3) m of the receiver.
+        quantity: that is recorded.
+        scale: length that is looked at, of its own, at the same incidence on each face.
+    """
 
     source: PointSource
     position: np.ndarray
     quantity: str
+    scale: float = 1.0
 
     @property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
@@ -68,7 +77,13 @@ class _Path:
     @property
     def offset(self) -> np.ndarray:
         """From source to receiver (3) in m."""
-        return self.position - np.array(self.source.position)
+        return self.scale * (self.position - np.array(self.source.position))
+
+    def ways(self, discretization: Discretization, face: _Face) -> tuple[float, float]:
+        """Return the way in m along a face, and that to it and from it."""
+        along, away = _ways(discretization, face, *self.ends)
+        nearest = _NEAREST * discretization.grid.spacing[AXES.index(face[0])]
+        return self.scale * float(along), max(self.scale * float(away), nearest)
 
 
 @dataclass(frozen=True)
@@ -175,9 +190,12 @@ def _compute(
     if not paths:
         return None
     times = _times_of(discretization, paths)
-    paths = paths[: int(_MOST_WAVES / _waves_of(discretization, times))]
+    paths = paths[: int(_MOST_WAVES / _waves_of(discretization, times))] or (
+        _shortened(discretization, paths[0]) if damping else []
+    )
     if not paths:
         return None
+    times = _times_of(discretization, paths) if paths[0].scale < 1.0 else times
     nearest = _nearest(discretization, paths)
     profile = strength(discretization, damping, points)
     energies: _Energies = {}
@@ -188,11 +206,11 @@ def _compute(
         for (rock, count), (n, path) in product(rocks.items(), enumerate(paths)):
             pair = (n, (axis, side))
             energies.setdefault(pair, 0.0)
-            along, away = _ways(discretization, (axis, side), *path.ends)
+            along, away = path.ways(discretization, (axis, side))
             # Not in a fluid beside SH waves.
             if (pairs and pair not in pairs) or not any(rock):
                 continue
-            if not damping and goes_along(discretization, float(along), float(away)):
+            if not damping and goes_along(discretization, along, away):
                 continue
             layer = LayerWaves(discretization, axis, side, max(rock), profile, points, coarser)
             if (layer.spacing, *rock) not in tables:
@@ -242,6 +260,19 @@ def _paths(discretization: Discretization) -> list[_Path]:
     ]
 
 
+def _shortened(discretization: Discretization, path: _Path) -> list[_Path]:
+    """List a path so much shorter that its waves are no more than `_MOST_WAVES`; none if none is.
+
+    Far from a source what layers that damp the fields send back of direct waves goes by the
+    incidence alone.
+    """
+    for scale in _SCALES:
+        shorter = replace(path, scale=scale)
+        if _waves_of(discretization, _times_of(discretization, [shorter])) <= _MOST_WAVES:
+            return [shorter]
+    return []
+
+
 def _waves_of(discretization: Discretization, times: _Times) -> float:
     """Return the number of plane waves of a path by a face, of all frequencies."""
     waves = discretization.waves
@@ -274,10 +305,11 @@ def _times_of(discretization: Discretization, paths: Sequence[_Path]) -> _Times:
     """Return the times that are looked at: all of the run where it is short."""
     waves = discretization.waves
     farthest = max(
-        float(np.hypot(*_ways(discretization, face, *path.ends)))
+        math.hypot(*path.ways(discretization, face))
         for path, face in product(paths, _absorbing(discretization))
     )
-    later = farthest / waves.slowest + _LATER / discretization.dominant_frequency
+    periods = _LATER * paths[0].scale
+    later = farthest / waves.slowest + periods / discretization.dominant_frequency
     # Of sources that have acted before the run, a period is looked at.
     last = min(waves.duration, max(path.source.end for path in paths) + later)
     last = max(last, waves.shortest_period)
@@ -292,7 +324,7 @@ def _times_of(discretization: Discretization, paths: Sequence[_Path]) -> _Times:
 def _nearest(discretization: Discretization, paths: Sequence[_Path]) -> float:
     """Return the shortest way in m of paths to a face and from it."""
     return min(
-        float(_ways(discretization, face, *path.ends)[1])
+        path.ways(discretization, face)[1]
         for path, face in product(paths, _absorbing(discretization))
     )
 
@@ -340,9 +372,9 @@ def _by_face(
 ) -> float:  # fmt: skip
     """Return the energy of a path by a face."""
     axis, side = face
-    along, away = (float(length) for length in _ways(discretization, face, *path.ends))
+    along, away = path.ways(discretization, face)
     a = AXES.index(axis)
-    to_face = abs(path.ends[0][a] - discretization.grid.limits(axis)[side])
+    to_face = path.scale * abs(path.ends[0][a] - discretization.grid.limits(axis)[side])
     way = Way(along, min(to_face, away), max(away - to_face, 0.0))
     normal = np.eye(3)[a] * (2.0 * side - 1.0)
     across = path.offset * (np.arange(3) != a)
