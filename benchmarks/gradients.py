@@ -6,9 +6,10 @@
 
 Every case is run forward, forward with its fields kept, and backward, as often as `REPEATS` says;
 the best and the spread are written, with the machine's own copy bandwidth in the same run. What a
-propagator does besides (taking a model in, and the chain rule out) is `model`, in seconds. Speed is
-points that steps update, absorbing layers and shots included, the mean of both runs (a forward run
-leaves out points that no wave has reached), over the time of a gradient.
+propagator does besides (taking a model in, and the chain rule out) is left out. Speed is the points
+of the grid, absorbing layers and shots included, times the steps over the time of a gradient;
+`updated` is the share of these that both runs step, which leave out points that no wave has
+reached. `held` is the memory that a case held on the card at most, of the first or a single case.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ BOUNDS = {"vp": (2000.0, 4000.0), "vs": (1000.0, 2300.0), "rho": (1800.0, 2600.0
 NEEDS = {"acoustic": ("vp",), "elastic": ("vp", "vs", "rho")}
 # equation, nodes with layers along z, (y,) x, order, shots, steps, snapshots, memory in bytes
 CASES: dict[str, tuple[str, tuple[int, ...], int, int, int, int | None, int | None]] = {
-    "acoustic_512": ("acoustic", (512, 512, 512), 8, 1, 400, 8, None),
+    "acoustic_512": ("acoustic", (512, 512, 512), 8, 1, 2000, 8, None),
     "acoustic_256": ("acoustic", (256, 256, 256), 8, 1, 1000, 8, None),
-    "elastic_384": ("elastic", (384, 384, 384), 4, 1, 300, 8, None),
-    "elastic_384_checkpoints": ("elastic", (384, 384, 384), 4, 1, 2000, 8, 45_000_000_000),
+    "elastic_384": ("elastic", (384, 384, 384), 4, 1, 1500, 8, None),
+    "elastic_384_checkpoints": ("elastic", (384, 384, 384), 4, 1, 2000, 8, 25_000_000_000),
     "elastic_160": ("elastic", (160, 160, 160), 4, 1, 800, 8, None),
     "acoustic_2d": ("acoustic", (401, 1001), 8, 16, 1000, 8, None),
     "rock_2d": ("elastic", (241, 441), 4, 1, 1000, 8, None),
@@ -108,17 +109,29 @@ def measure(name: str, backend: str, threads: int | None) -> dict[str, Any]:
     steps = simulation.total_steps
     best = min(times["kept"]) + min(times["backward"])
     forward = min(times["forward"])
-    forward_updates = simulation.updates(0, steps) * simulation.discretization.batch
-    updates = (forward_updates + simulation.points * steps) / 2
-    rate = updates / best / 1e9
+    points = simulation.points * steps
+    both = (simulation, adjoint.gradient.adjoint.simulation)
+    updates = sum(s.updates(0, steps) * s.discretization.batch for s in both) / 2
+    rate = points / best / 1e9
+    held = _held(simulation)
     print(f"{name}: forward {forward:.3f} s, gradient {best / forward:.2f} of it, {rate:.2f} "
-          f"Gpoint/s, {adjoint.plan.segments} segments, {adjoint.plan.bytes / 1e9:.1f} GB; first "
+          f"Gpoint/s, {updates / points:.2f} of them updated, {adjoint.plan.segments} segments, "
+          f"{adjoint.plan.bytes / 1e9:.1f} GB of {held / 1e9:.1f} held; first "
           f"call and gradient with the model {whole:.1f} s", flush=True)  # fmt: skip
     return {
-        "case": name, "points": simulation.points, "steps": steps, "updates": updates, **times,
-        "segments": adjoint.plan.segments, "bytes": adjoint.plan.bytes, "gpoints": rate,
-        "ratio": best / forward,
+        "case": name, "points": simulation.points, "steps": steps, "updated": updates / points,
+        **times, "segments": adjoint.plan.segments, "bytes": adjoint.plan.bytes, "held": held,
+        "gpoints": rate, "ratio": best / forward,
     }  # fmt: skip
+
+
+def _held(simulation: Any) -> int:
+    """Return the bytes that arrays took on a card at most; 0 on a processor."""
+    if simulation.backend.free_memory() is None:
+        return 0
+    import cupy
+
+    return int(cupy.get_default_memory_pool().total_bytes())
 
 
 def _now(simulation: Any) -> float:
@@ -206,6 +219,7 @@ def main() -> None:
             results["cases"].append(peer(name, options.every))
         else:
             results["cases"].append(measure(name, options.backend, options.threads))
+        options.output.write_text(json.dumps(results, indent=1, default=str) + "\n")
     if not options.peer:
         from seismo.backends.select import choose
 

@@ -72,7 +72,7 @@ def test_tape_knows_of_broadcast_arrays_and_of_values_put_into_them() -> None:
     product = np.sqrt(a * b) + np.maximum(a, 2.5)
     kept = product.copy()
     kept[0] = b[1] * np.array([1.0, 2.0])
-    by = propagate([(kept, np.ones((2, 2)))])
+    by = propagate([(kept, np.ones((2, 2)))], [a, b])
     root = np.sqrt(np.array([[2.0, 4.0], [15.0, 20.0]]))
     expected = np.zeros((2, 2))
     expected[1] = 0.5 * 5.0 / root[1] + 1.0

@@ -247,9 +247,7 @@ def test_subdomains_give_the_same_derivative(equation: str) -> None:
         assert gradients[1][name] == pytest.approx(gradients[0][name], abs=1e-12 * largest)
 
 
-@pytest.mark.parametrize(
-    "equation", ["acoustic", pytest.param("elastic", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("equation", ["acoustic", pytest.param("elastic", marks=pytest.mark.slow)])
 def test_adjoint_runs_leave_out_points_as_forward_runs_do(equation: str, monkeypatch) -> None:
     """Waves have not filled the grid before the run is over; both runs step the same points."""
     monkeypatch.setitem(SHAPES, 3, (45, 41, 53))

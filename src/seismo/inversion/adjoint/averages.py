@@ -200,7 +200,8 @@ class CellAverages:
         derivatives = {name: in_extent(array, grid) for name, array in by_averages.items()}
         total = {name: np.zeros_like(array) for name, array in model.items()}
         for rows, taped, averages in self._taped_by_rows(model):
-            by = propagate((average, derivatives[name][rows]) for name, average in averages.items())
+            ends = ((average, derivatives[name][rows]) for name, average in averages.items())
+            by = propagate(ends, taped.values())
             for name, array in taped.items():
                 total[name] += by(array)
         return total

@@ -66,11 +66,12 @@ class CoefficientDerivative:
             return [(f.name, f.name) for f in self._physics.fields if f.late]
         return list(product(previous, previous))
 
-    def _traced(self, coefficients: Mapping[str, TapedArray]) -> dict[str, Terms]:
-        """Return the terms of each field that stages change everywhere."""
+    def _traced(self, coefficients: Mapping[str, TapedArray], late: bool) -> dict[str, Terms]:
+        """Return the terms of each field that stages change everywhere: of velocities, or not."""
         terms: dict[str, Terms] = {}
         for stage in self._physics.stages:
-            if stage.where == "everywhere":
+            is_late = self._physics.named(stage.writes[0]).late
+            if stage.where == "everywhere" and is_late == late:
                 update = self._update_of(stage)
                 terms |= traced(update, self._physics.axes, self._fields, coefficients)
         return terms
@@ -99,12 +100,11 @@ class CoefficientDerivative:
     def _needed(self, coefficients: Mapping[str, TapedArray]) -> Iterator[FieldProduct]:
         if self._physics.previous:
             return
-        terms = self._traced(coefficients)
+        terms = self._traced(coefficients, late=False)
         for field in terms:
-            if not self._physics.named(field).late:
-                group = self._norm.group(field)
-                operations = {op for name in group for op in terms[name] if _is_operation(op)}
-                yield from ((field, operation) for operation in sorted(operations))
+            group = self._norm.group(field)
+            operations = {op for name in group for op in terms[name] if _is_operation(op)}
+            yield from ((field, operation) for operation in sorted(operations))
 
     @property
     def operations(self) -> dict[str, list[Operation]]:
@@ -126,7 +126,7 @@ class CoefficientDerivative:
         if self._physics.previous:
             yield from self._norm.response(self.moving[0][0], taped).items()
             return
-        terms = self._traced(taped)
+        terms = self._traced(taped, late=True)
         for field, other in self.moving:
             coefficient = next(c for op, c in terms[field].items() if _is_operation(op))
             yield (field, other), coefficient
@@ -150,11 +150,11 @@ class CoefficientDerivative:
         """
         if self._physics.previous:
             return
-        terms = self._traced(taped)
+        terms = self._traced(taped, late=False)
         surface = self._on_surface(taped, terms)
-        for field, of_field in terms.items():
-            if self._physics.named(field).late:
-                continue
+        for field in list(terms):
+            # Coefficients of fields that are done are freed, as memory is short.
+            of_field = terms.pop(field)
             for operation, coefficient in of_field.items():
                 if _is_operation(operation):
                     at_surface = coefficient

@@ -15,8 +15,8 @@ import numpy as np
 from seismo.backends.base import Backend
 from seismo.grid.grid import AXES, Grid
 
-_BYTES = 400  # of the arrays that coefficients and their derivatives are made of, a point
-_SHARE = 0.2  # of the free memory of a card that these may take
+_BYTES = 500  # of the arrays that coefficients and their derivatives are made of, a point
+_SHARE = 0.3  # of the free memory of a card that these may take
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ Sums over time are m times those over snapshots of every m-th step
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -52,9 +53,11 @@ class Gradient:
         )
         self._images = [
             Images(
-                solver, self.adjoint.simulation.phases, self._derivative.products,
+                solver,
+                self.adjoint.simulation.phases,
+                self._derivative.products,
                 self._derivative.moving,
-            )  # fmt: skip
+            )
             for solver in self.adjoint.simulation.solvers
             if by_model
         ]
@@ -144,10 +147,11 @@ class Gradient:
 
     def by_parameters(self) -> dict[str, np.ndarray]:
         """Return the derivatives (z, [y,] x) by the values of the model, of all batches."""
-        ends = list(self._derivative.by_coefficients(self._taped, self._image))
-        for reading, record in self._readings:
-            ends += reading.ends(record)
-        by = propagate(ends)
+        by_coefficients = self._derivative.by_coefficients(self._taped, self._image)
+        of_sources = (reading.ends(record) for reading, record in self._readings)
+        by_taped = propagate(chain(by_coefficients, *of_sources), self._taped.values())
+        ends = ((array, by_taped(array)) for array in self._taped.values())
+        by = propagate(ends, self._medium.values())
         by_averages = {
             name: by(array) + np.zeros_like(array.value) for name, array in self._medium.items()
         }

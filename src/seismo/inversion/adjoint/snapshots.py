@@ -5,8 +5,8 @@ their own. Where they take more memory than there is, the steps are cut in segme
 run keeps the state at the beginning of each, and each is run again, with its snapshots, when the
 adjoint run comes to it::
 
-    forward    |------------|---------|------|      a checkpoint at each bar
-    adjoint                           <------       snapshots of the last segment, then of those before
+    forward    |------------|---------|------|  a checkpoint at each bar
+    adjoint                           <------   snapshots of the last segment, then of those before
 
 A checkpoint is freed as its segment is run again: earlier segments have room for more snapshots.
 Any cut gives the same bits.

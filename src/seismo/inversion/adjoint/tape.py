@@ -305,39 +305,51 @@ def shifted_back(array: np.ndarray, axis: str) -> np.ndarray:
     return back
 
 
-def propagate(ends: Iterable[tuple[TapedArray, np.ndarray]]) -> Callable[[TapedArray], Any]:
-    """Carry derivatives with respect to arrays back to all operands.
+def propagate(
+    ends: Iterable[tuple[TapedArray, np.ndarray]], beginnings: Iterable[TapedArray]
+) -> Callable[[TapedArray], Any]:
+    """Carry derivatives with respect to arrays back to those that they are made of.
+
+    Ends are taken one after the other: what is between them and the beginnings need not exist at
+    once.
 
     Args:
         ends: arrays, and the derivative of the same number with respect to each.
+        beginnings: arrays that derivatives are wanted with respect to; nothing before them counts.
 
     Returns:
-        A function of an array: the derivative with respect to it, 0.0 where there is none.
+        A function of a beginning: the derivative with respect to it, 0.0 where there is none.
     """
-    ends = list(ends)
+    wanted: dict[int, Any] = {id(array): 0.0 for array in beginnings}
+    for end in ends:
+        _carry_back(*end, wanted)
+    return lambda array: wanted[id(array)]
+
+
+def _carry_back(end: TapedArray, by_end: np.ndarray, wanted: dict[int, Any]) -> None:
+    """Add the derivatives by beginnings, that are known by identity, of one by an array."""
     order: dict[int, TapedArray] = {}
 
     def visit(array: TapedArray) -> None:
         if id(array) not in order:
-            for operand, *_ in array.operands:
+            for operand, *_ in array.operands if id(array) not in wanted else ():
                 visit(operand)
             order[id(array)] = array
 
-    derivatives: dict[int, Any] = {}
-
-    def add(array: TapedArray, derivative: Any) -> None:
-        derivative = tape_functions.summed_to(array.shape, derivative)
-        derivatives[id(array)] = derivatives.get(id(array), 0.0) + derivative
-
-    for array, derivative in ends:
-        visit(array)
-        add(array, derivative)
+    visit(end)
+    derivatives: dict[int, Any] = {id(end): by_end}
     # Results come before their operands.
     for array in reversed(list(order.values())):
-        if id(array) in derivatives:
-            for operand, back, _ in array.operands:
-                add(operand, back(derivatives[id(array)]))
-    return lambda array: derivatives.get(id(array), 0.0)
+        if id(array) not in derivatives:
+            continue
+        derivative = tape_functions.summed_to(array.shape, derivatives.pop(id(array)))
+        if id(array) in wanted:
+            wanted[id(array)] = wanted[id(array)] + derivative
+            continue
+        for operand, back, _ in array.operands:
+            by_operand = tape_functions.summed_to(operand.shape, back(derivative))
+            earlier = derivatives.get(id(operand))
+            derivatives[id(operand)] = by_operand if earlier is None else earlier + by_operand
 
 
 class Tangents:
