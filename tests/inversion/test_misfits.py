@@ -183,6 +183,7 @@ def test_a_function_is_a_misfit():
     [
         ({"kind": "l3"}, ValueError, "kind: 'l3'; use l2, huber"),
         ({"kind": "huber"}, TypeError, "threshold"),
+        ({"observed": [1.0]}, TypeError, "is a list; give traces by receiver set"),
         ({"kind": "l2", "threshold": 1.0}, TypeError, "threshold"),
         ({"weights": {"lines": 1.0}}, ValueError, "weights: lines is none of line, well"),
         ({"weights": {"line": {"vy": 1.0}}}, ValueError, "weights: vy is none of vx, vz"),
@@ -192,7 +193,7 @@ def test_mistakes_are_refused_before_a_run(arguments, error, message):
     propagator = QuadraticPropagator()
     observed = propagator(**random_models(1))
     with pytest.raises(error, match=message):
-        misfit(propagator, observed, **arguments)
+        misfit(propagator, **({"observed": observed} | arguments))
 
 
 def test_other_traces_than_the_propagator_has_are_refused():

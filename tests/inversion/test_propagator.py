@@ -216,6 +216,15 @@ def test_wrong_values_are_refused(waves, vp, message):
         waves(vp=vp)
 
 
+def test_a_chosen_grid_has_differences_for_all_models():
+    """Longer steps, which a run of the scenario may take, are bounded for its own rock alone."""
+    document = scenario("acoustic", 2)
+    grid = {"extent": document["grid"]["extent"]}
+    wave = seismo.Propagator(document | {"grid": grid}, ["vp"], {"vp": VALUES["vp"]})
+    assert wave.scenario.grid.stencil == "fitted"
+    assert "grid.spacing" in wave.scenario.chosen
+
+
 def test_other_parameters_are_refused_in_a_call(waves):
     with pytest.raises(ScenarioError, match=r"vs: is none of .*parameters \(vp\)"):
         waves(vs=np.zeros(SHAPES[2]))
@@ -229,7 +238,13 @@ REFUSED = [
     ({}, [], {"vp": (1500.0, 3000.0)}, "bounds: vp is none of `parameters`"),
     ({}, ["rho"], {"rho": (1500.0, 3000.0)}, "rho is none of acoustic; choose from vp"),
     ({"precision": "float16"}, ["vp"], {"vp": VALUES["vp"]}, "need float32 or float64"),
-]
+    (
+        {"ensemble": {"members": 2, "draw": [
+            {"type": "uniform", "key": "model[0].vp", "lowest": 1900.0, "highest": 2100.0}
+        ]}},
+        ["vp"], {"vp": VALUES["vp"]}, "ensemble: has members, .* leave it out",
+    ),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("keys", "parameters", "bounds", "message"), REFUSED)

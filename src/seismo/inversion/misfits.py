@@ -65,8 +65,13 @@ def misfit(
 
     Raises:
         ValueError: there is no such kind, or weights belong to no observed traces.
-        TypeError: the kind has no such option, or needs one.
+        TypeError: the kind has no such option, or needs one, or observed traces have another form.
     """
+    if not isinstance(observed, Mapping):
+        raise TypeError(
+            f"observed: is a {type(observed).__name__}; give traces by receiver set and component, "
+            'such as {"line": {"vz": array}} with an array (shot, receiver, sample)'
+        )
     compare = comparison(kind, **options)
     if weights is not None:
         _refuse_unknown(weights, observed)
@@ -181,7 +186,7 @@ def comparison(kind: str | TraceMisfit, **options: Any) -> TraceMisfit:
 
     Raises:
         ValueError: there is no such kind.
-        TypeError: the kind has no such option, or needs one.
+        TypeError: the kind has no such option, or needs one, or observed traces have another form.
     """
     if not callable(kind) and kind not in KINDS:
         raise ValueError(f"kind: {kind!r}; use {', '.join(KINDS)} or a function")

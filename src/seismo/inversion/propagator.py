@@ -25,7 +25,12 @@ from seismo.inversion.models import (
 )
 from seismo.inversion.pullback import Pullback
 from seismo.inversion.pushforward import Pushforward
-from seismo.inversion.refusals import refuse_bounds, refuse_underivable, refuse_unsuited
+from seismo.inversion.refusals import (
+    refuse_bounds,
+    refuse_several,
+    refuse_underivable,
+    refuse_unsuited,
+)
 from seismo.inversion.sources import SOURCE_PARAMETERS, SourceParameters
 from seismo.inversion.traces import Traces, empty_traces, read_traces
 from seismo.model.node_values import ModelRange, arrays_of
@@ -89,7 +94,8 @@ class Propagator:
             ScenarioError: the scenario will not do, or not for other models.
             DeviceError: there is no such backend or device, or it cannot be used.
         """
-        self.scenario = with_chosen_values(load(scenario))
+        # Longer steps are bounded for the rock of the scenario alone.
+        self.scenario = with_chosen_values(load(scenario), stencil="fitted")
         self.parameters = tuple(parameters)
         self.bounds = {name: (float(a), float(b)) for name, (a, b) in (bounds or {}).items()}
         self._options: dict[str, Any] = {
@@ -98,6 +104,7 @@ class Propagator:
         }  # fmt: skip
         refuse_bounds(self.parameters, self.bounds)
         models = None
+        refuse_several(self.scenario)
         if self.parameters:
             refuse_unsuited(self.scenario, self.parameters)
             models = ModelRange(bounds_of_rock(self.bounds))

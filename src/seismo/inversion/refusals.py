@@ -59,6 +59,19 @@ def refuse_bounds(parameters: Sequence[str], bounds: ParameterBounds) -> None:
             )
 
 
+def refuse_several(scenario: Scenario) -> None:
+    """Refuse members of an ensemble, which are other models.
+
+    Raises:
+        ScenarioError: of their section.
+    """
+    if scenario.section("ensemble") is not None:
+        raise scenario.mistake(
+            "ensemble",
+            problem="has members, and a propagator runs the models it is given; leave it out",
+        )
+
+
 def refuse_unsuited(scenario: Scenario, parameters: Sequence[str]) -> None:
     """Refuse what cannot be run with models given as arrays.
 

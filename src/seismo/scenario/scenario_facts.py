@@ -16,12 +16,19 @@ from seismo.formats.reading import no_file
 from seismo.scenario.document import Scenario
 
 
-def with_chosen_values(scenario: Scenario) -> Scenario:
+def with_chosen_values(scenario: Scenario, stencil: str | None = None) -> Scenario:
     """Return a scenario with values that it leaves to the program: its grid and layers.
+
+    Args:
+        scenario: as it was checked.
+        stencil: differences of a grid that is chosen, if the scenario names none; the program's
+            choice when None.
 
     Raises:
         ScenarioError: no grid carries its waves, or it cannot be run as written.
     """
+    if stencil and scenario.grid.is_open and "stencil" not in scenario.grid.model_fields_set:
+        scenario = scenario.completed({"grid.stencil": stencil})
     for completed in acting("completed", scenario):
         scenario = completed(scenario)
     return scenario

@@ -190,9 +190,9 @@ class SurveySettings(ScenarioSection):
     def _own_scenario(self) -> Scenario:
         """Return the scenario as it is in its file, or in this one."""
         if self._inline is None:
-            return with_chosen_values(load(self._base / self.scenario))
+            return with_chosen_values(load(self._base / self.scenario), stencil="fitted")
         try:
-            return with_chosen_values(check(self._inline, self._base))
+            return with_chosen_values(check(self._inline, self._base), stencil="fitted")
         except ScenarioError as error:
             messages = (_POSITION.sub(r"\1scenario.", text) for text in error.messages)
             raise ScenarioError(*messages) from None
