@@ -18,7 +18,7 @@ MIDDLE = {
     "vp": 2300.0, "vs": 1200.0, "rho": 2000.0, "epsilon": 0.2, "delta": 0.1, "gamma": 0.1,
     "epsilon1": 0.15, "epsilon2": 0.1, "delta1": 0.05, "delta2": 0.08, "delta3": -0.03,
     "gamma1": 0.1, "gamma2": 0.06, "c11": 13.8e9, "c12": 5.3e9, "c13": 4.8e9, "c22": 12.7e9,
-    "c23": 4.2e9, "c33": 10.6e9, "c44": 3.2e9, "c55": 2.9e9, "c66": 3.5e9,
+    "qp": 45.0, "qs": 30.0, "c23": 4.2e9, "c33": 10.6e9, "c44": 3.2e9, "c55": 2.9e9, "c66": 3.5e9,
 }  # fmt: skip
 THOMSEN = ("vp", "vs", "rho", "epsilon", "delta", "gamma")
 TSVANKIN = (
@@ -125,7 +125,7 @@ def directions(rock: Rock, start: dict, single: bool) -> dict[str, dict[str, np.
     return changes
 
 
-def check(rock: Rock, most: float = 1e-12, single: bool = True) -> None:
+def check(rock: Rock, most: float = 1e-12, single: bool = True, step: float = 5e-4) -> None:
     """Compare `jvp` and `pullback` with each other, and both with central differences of runs.
 
     In all directions <J change, r> is <change, J^T r>, J change the central difference of traces,
@@ -146,14 +146,18 @@ def check(rock: Rock, most: float = 1e-12, single: bool = True) -> None:
         assert abs(slope - product(changed[place], residuals)) < most * size, place
         if rock.precision == "float32":
             continue
-        central = central_difference(wave, start, change)
+        # Waves of a single cell are weak, and as good as linear in its rock.
+        central = central_difference(
+            wave, start, change, step if place == "everywhere" else 4 * step
+        )
         assert norm(difference(central, changed[place])) < 1e-6 * norm(changed[place]), place
         assert product(central, residuals) == pytest.approx(slope, rel=1e-6), place
 
 
-def central_difference(wave: seismo.Propagator, start: dict, change: dict) -> dict:
+def central_difference(
+    wave: seismo.Propagator, start: dict, change: dict, step: float
+) -> dict:  # fmt: skip
     """Return the derivative of traces along a change, of fourth order."""
-    step = 5e-4
     total: dict = {}
     for n, weight in ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0)):
         traces = wave(**start | {m: start[m] + n * step * change[m] for m in change})

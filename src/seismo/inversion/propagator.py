@@ -12,6 +12,7 @@ from seismo.acquisition.sources import Shot
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import choose
 from seismo.errors import ScenarioError
+from seismo.inversion.adjoint.memory import recording, remembers
 from seismo.inversion.adjoint.snapshots import SnapshotPlan
 from seismo.inversion.models import (
     Call,
@@ -110,6 +111,8 @@ class Propagator:
             models = ModelRange(bounds_of_rock(self.bounds))
         chosen = choose(backend, device, threads, ranks).make(self.scenario.precision)
         self.discretization = discretize(self.scenario, chosen.batch_points, models=models)
+        if self.parameters and remembers(self.discretization.physics):
+            self.discretization = recording(self.discretization)
         self.simulation = Simulation(self.discretization, chosen, from_rest=True)
         self._own_model = arrays_of(self.discretization.earth)
         self.model = self._own_model

@@ -12,6 +12,7 @@ from seismo.equations.framework.table import Physics
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import BROAD_RADIUS, RADIUS
+from seismo.inversion.adjoint.memory import remembers
 from seismo.inversion.models import is_of_part, parameter_of, value_at
 from seismo.inversion.sources import SOURCE_PARAMETERS
 from seismo.model.node_values import arrays_of
@@ -135,7 +136,6 @@ def _unsuited(scenario: Scenario) -> tuple[tuple[bool, tuple[str | int, ...], st
             "need another; leave it out",
         ),
         (scenario.has_topography, ("topography",), "need flat ground; leave it out"),
-        (scenario.equation.attenuates, ("physics",), "take no losses yet; leave out qp and qs"),
         (
             scenario.isotropic_source == "auto",
             ("isotropic_source",),
@@ -157,10 +157,12 @@ def refuse_underivable(discretization: Discretization, parameters: Sequence[str]
     """
     if not parameters:
         raise ScenarioError("derivatives: the propagator has no parameters; name them")
-    if discretization.scenario.equation.energy is None:
+    has_norm = discretization.scenario.equation.energy is not None
+    if not has_norm and not remembers(discretization.physics):
         raise discretization.scenario.mistake(
             "physics", problem=f"is {discretization.scenario.equation.name}, which has no "
-            "derivative yet; give rock whose planes of symmetry are those of the grid, and no loss",
+            "derivative yet; give rock whose planes of symmetry are those of the grid, and with "
+            "losses acoustic_variable_density in place of acoustic",
         )  # fmt: skip
     _refuse_pressures(discretization, parameters)
     mirrors = [f for f in discretization.image_faces if f.kind != "free_surface"]

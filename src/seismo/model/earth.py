@@ -198,9 +198,8 @@ class Earth:
     @property
     def as_painted(self) -> Earth:
         """The same whose parameters are those that the parts of the model give."""
-        if self.conversion is None:
-            return self
-        return replace(self, needs=self.conversion.takes, conversion=None, conditions=())
+        needs = self.conversion.takes if self.conversion else self.needs
+        return replace(self, needs=needs, conversion=None, conditions=(), relaxation=None)
 
     def converted(self, rock: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters of values (...) as parts give them; others are as by default."""
@@ -275,7 +274,7 @@ class Earth:
         else:
             fields = self._converted(fields, (z, y, x), self.conversion)
         _fulfil(self.conditions, fields, fields, (z, y, x), self)
-        return fields if self.relaxation is None else self._unrelaxed(fields, self.relaxation)
+        return self.unrelaxed(fields)
 
     def at(self, positions: np.ndarray, dimensions: int) -> dict[str, np.ndarray]:
         """Return each parameter needed (...) at positions (..., 3) m, as `sample` does."""
@@ -313,10 +312,11 @@ class Earth:
     def _dimensions(self) -> int:
         return 2 if self.clamp[1] is None else 3
 
-    def _unrelaxed(
-        self, fields: dict[str, np.ndarray], relaxation: Relaxation
-    ) -> dict[str, np.ndarray]:
+    def unrelaxed(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Return the fields with unrelaxed velocities, of moduli that may be made larger."""
+        relaxation = self.relaxation
+        if relaxation is None:
+            return fields
         if {"qp", "qs"} <= fields.keys():
             fields["qp"] = np.minimum(fields["qp"], self.most_qp(fields))
         moduli = []

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from seismo.equations.framework.parameters import CONSTANTS
+from seismo.equations.rock.relaxation import Relaxation
 from seismo.grid.grid import AXES, Bounds, Grid
 from seismo.model.earth import Earth
 from seismo.model.effective import tensor
@@ -111,7 +113,7 @@ class ModelRange:
             painted = earth.as_painted.sample(*extent_of(grid))
             samples = {name: array for name, array in painted.items() if name not in CONSTANTS}
         else:
-            samples = earth.sample(*extent_of(grid))
+            samples = earth.as_given.sample(*extent_of(grid))
             if earth.conversion and not self._replaced(earth):
                 earth = replace(earth, conversion=None)
         shape = tuple(nodes_along(grid, a).size for a in "zyx" if a in grid.axes)
@@ -142,9 +144,13 @@ class ModelRange:
         bounds = dict(self.bounds)
         if "rho" in bounds and extremes.fluid_rho_max:
             bounds["fluid_rho"] = bounds["rho"]
-        if derived:
+        if derived or earth.relaxation:
             corners = _corners(arrays_of(earth), self.bounds)
             samples = earth.converted(corners) if earth.conversion else corners
+            if earth.relaxation is not None and "epsilon" in samples:
+                samples |= _unrelaxed(samples, earth.relaxation)
+            elif earth.relaxation is not None:
+                samples = earth.unrelaxed(samples)
             with np.errstate(invalid="ignore"):
                 numbers = samples | {name: made_of(samples) for name, made_of in derived.items()}
             for name, array in numbers.items():
@@ -159,6 +165,18 @@ class ModelRange:
             if low > 0.0:  # that of vs leaves fluids out
                 wider[f"{name}_min"] = min(low, getattr(extremes, f"{name}_min"))
         return replace(extremes, **wider, others=others)  # type: ignore[arg-type]
+
+
+def _unrelaxed(samples: Mapping[str, Any], relaxation: Relaxation) -> dict[str, Any]:
+    """Return velocities that are no less than the unrelaxed ones of any of these rocks.
+
+    They may be impossible ones, for which no least qp is known.
+    """
+    known = [samples[name].min() for name in ("qp", "qs") if name in samples]
+    velocities = [name for name in ("vp", "vs") if name in samples]
+    # qp may be lowered, to no less than qs (`Earth.most_qp`).
+    numbers = {n: relaxation.cell_value(n[1], min(known), 1.0, 1.0) for n in velocities}
+    return {n: samples[n] * relaxation.velocity_ratio(n[1], y) for n, y in numbers.items()}
 
 
 _DIRECTIONS = frozenset({"theta", "phi", "azimuth"})  # of rock, which its speeds do not depend on

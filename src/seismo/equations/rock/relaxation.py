@@ -178,20 +178,20 @@ class Relaxation:
         """
         # Prescribed times: y of p is the shear part of the P modulus.
         if self.law is None:
-            shear = np.square(vs, dtype=float) / np.square(vp, dtype=float)
-            return shear * (self.shear_part if wave == "p" else 0.0)
-        quality = np.asarray(quality, float)
-        if np.any(~(quality >= LEAST_QUALITY)):
+            shear = (1.0 * vs) ** 2 / (1.0 * vp) ** 2
+            return np.multiply(shear, self.shear_part if wave == "p" else 0.0)
+        quality = np.multiply(1.0, quality)
+        if not np.all(quality >= LEAST_QUALITY):
             raise SeismoError(
                 f"q{wave} is {np.min(quality):g}; give {LEAST_QUALITY:g} or more, or inf"
             )
-        return 1 / (quality + 1)
+        return np.divide(1.0, quality + 1.0)
 
     def anelastic(self, wave: str, y: np.ndarray | float) -> np.ndarray:
         """Return Y_l, (mechanism, ...), of a wave, "p" or "s", where cells hold y (...)."""
-        y = np.asarray(y, float)
+        y = 1.0 * y
         constant, linear, quadratic = (
-            np.reshape(c, (-1,) + (1,) * y.ndim)
+            np.reshape(c, (-1,) + (1,) * np.ndim(y))
             for c in np.transpose(self.p if wave == "p" else self.s)
         )
         return constant + linear * y + quadratic * y**2
@@ -272,6 +272,17 @@ class Relaxation:
     def with_step(self, dt: float, dispersion_removed: bool = False) -> Relaxation:
         """Return the same mechanisms, their moduli said as a run of time step dt has them."""
         return replace(self, dt=dt, dispersion_removed=dispersion_removed)
+
+    def recording(self, dt: float) -> Relaxation:
+        """Return the same with a mechanism without weight, that has the strain rate of each step.
+
+        In steps of dt s it decays at once: a = 0 and b = 1 (`decay`). Variables have 32 bits.
+        """
+        none = (0.0, 0.0, 0.0)
+        return replace(
+            self, frequencies=(*self.frequencies, 2.0 / dt), p=(*self.p, none), s=(*self.s, none),
+            scale=0.0,
+        )  # fmt: skip
 
     def _warped(self, omega: np.ndarray) -> np.ndarray:
         return warped(omega, self.dt, self.dispersion_removed)

@@ -9,9 +9,10 @@ the functions that the forward run itself calls, slab by slab, and the interpola
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import repeat
 from typing import Any, Literal
 
 import numpy as np
@@ -22,14 +23,20 @@ from seismo.inversion.adjoint.tape import Tangents, TapedArray, propagate, value
 from seismo.model.earth import Earth
 from seismo.model.effective import Clamp, GridCells
 from seismo.model.effective.averaging import (
+    PREFIX,
     averages_by_rows,
-    cell_average,
+    averages_of,
+    effective_medium,
     is_told_by_rock,
+    modulus_of,
     of_rock,
+    without_losses,
 )
 from seismo.model.node_values import NodeValues, nodes_along, with_values
 from seismo.solver.discretization import Discretization
 
+# Losses of isotropic rock, and those that are the same.
+_ALIKE = {"y_c33": "y_c11", "y_slack": "y_c44", "y_c66": "y_c44", "y_mu_xy": "y_mu_yz"}
 MediumAverages = dict[str, np.ndarray]
 
 
@@ -66,9 +73,13 @@ class TapedEarth:
         return self.earth.gridded
 
     @property
-    def stiffer(self) -> Earth:
-        """The same with larger moduli, which no average without losses asks for."""
-        return self.earth.stiffer
+    def stiffer(self) -> TapedEarth:
+        """The same with larger moduli."""
+        return replace(self, earth=self.earth.stiffer)
+
+    def grown(self, share: float) -> TapedEarth:
+        """Return the same with moduli that are so many times their y larger."""
+        return replace(self, earth=replace(self.earth, growth=share))
 
     @property
     def column_averages(self) -> dict[Any, Any]:
@@ -107,10 +118,10 @@ class TapedEarth:
             for name, samples in self.earth.as_painted.sample(z, y, x).items()
             if name in self.arrays
         }
-        if self.earth.conversion is None:
-            return taped
-        converted = self.earth.converted(taped)
-        return {name: converted[name] for name in self.earth.needs}
+        if self.earth.conversion is not None:
+            converted = self.earth.converted(taped)
+            taped = {name: converted[name] for name in self.earth.needs}
+        return self.earth.unrelaxed(taped)
 
 
 def _to_nodes(
@@ -125,6 +136,45 @@ def _from_nodes(
 ) -> np.ndarray:
     """Return the change of samples at coordinates z, y, x in m with that of values at nodes."""
     return replace(model_part.grids[name], samples=change).at(*coordinates)
+
+
+_GROWTH = 0.01  # relative change of moduli, over y, of losses that have derivatives
+
+
+def _effective_by_rows(
+    earth: TapedEarth, points: GridCells, parameters: Sequence[str],
+    averaging: Literal["effective", "point"],
+) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:  # fmt: skip
+    """Yield rows of z, and averages and losses (rows, [ny,] nx) there; see `effective_medium`.
+
+    Losses are central differences of a larger change of moduli than there, whose derivatives are
+    not lost in rounding; they differ by some 1e-9.
+
+    Args:
+        earth: that grows: `grown(share)` is the same with moduli so many times their y larger.
+        points: of the grid.
+        parameters: averages, and losses "y_c33".
+        averaging: as for `cell_average`.
+    """
+    plain = without_losses(parameters)
+    lossy = tuple(name for name in parameters if name.startswith(PREFIX))
+    needed = averages_of(lossy)
+    everything = tuple(dict.fromkeys((*plain, *needed)))
+    grown: Any = earth.grown
+    taped: Any = earth
+    softer, stiffer = (
+        averages_by_rows(grown(share), points, needed, averaging) if lossy else repeat(None)
+        for share in (-_GROWTH, _GROWTH)
+    )
+    middle = averages_by_rows(taped, points, everything, averaging)
+    for (rows, averages), soft, hard in zip(middle, softer, stiffer, strict=False):
+        result = {name: averages[name] for name in plain}
+        if soft is not None and hard is not None:
+            for name in lossy:
+                _, modulus = modulus_of(name.removeprefix(PREFIX))
+                change = (modulus(hard[1]) - modulus(soft[1])) / (2.0 * _GROWTH)
+                result[name] = change / modulus(averages)
+        yield rows, result
 
 
 class CellAverages:
@@ -158,7 +208,10 @@ class CellAverages:
         else:
             earth = self._earth(model)
             for points, names in self._points():
-                averages |= cell_average(earth, points, names, self._averaging, dtype=np.float64)
+                averages |= effective_medium(earth, points, names, self._averaging)
+            if self._averaging == "point" and "epsilon" not in earth.needs:
+                # Even planes take one number of each wave, of which others differ by rounding.
+                averages |= {n: averages[_ALIKE[n]] for n in averages.keys() & _ALIKE.keys()}
         return {name: on_grid(array, grid) for name, array in averages.items()}
 
     def coefficients(self, averages: Mapping[str, TapedArray]) -> dict[str, TapedArray]:
@@ -237,7 +290,7 @@ class CellAverages:
         for points, every in self._points():
             # Symmetry axes have no derivative (`seismo.inversion.refusals`).
             names = [name for name in every if not name.startswith("axis_")]
-            by_rows: Iterator[Any] = averages_by_rows(earth, points, names, self._averaging)
+            by_rows: Iterator[Any] = _effective_by_rows(earth, points, names, self._averaging)
             for rows, averages in by_rows:
                 yield rows, taped, averages
 

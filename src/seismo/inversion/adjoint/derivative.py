@@ -17,7 +17,13 @@ import numpy as np
 
 from seismo.equations.framework.table import Stage
 from seismo.inversion.adjoint.energy_norm import EnergyNorm, mean_of
-from seismo.inversion.adjoint.imaging import FieldProduct, change_name, image_name
+from seismo.inversion.adjoint.imaging import (
+    FieldProduct,
+    change_name,
+    image_name,
+    strain_image_name,
+)
+from seismo.inversion.adjoint.memory import StrainMemory
 from seismo.inversion.adjoint.tape import TapedArray, value_of
 from seismo.inversion.adjoint.tracing import Operation, Terms, traced
 from seismo.solver.discretization import Discretization
@@ -72,8 +78,10 @@ class CoefficientDerivative:
         for stage in self._physics.stages:
             is_late = self._physics.named(stage.writes[0]).late
             if stage.where == "everywhere" and is_late == late:
-                update = self._update_of(stage)
-                terms |= traced(update, self._physics.axes, self._fields, coefficients)
+                terms |= traced(
+                    self._update_of(stage), self._physics.axes, self._fields, coefficients,
+                    numbers=self._physics.numbers,
+                )  # fmt: skip
         return terms
 
     def _update_of(self, stage: Stage) -> Callable:
@@ -97,8 +105,13 @@ class CoefficientDerivative:
                 changed |= {name: puts[name] for name in stage.writes}
         return changed
 
+    @property
+    def memory(self) -> StrainMemory | None:
+        """The strains of rock that attenuates, whose images these are made of."""
+        return self._norm.memory
+
     def _needed(self, coefficients: Mapping[str, TapedArray]) -> Iterator[FieldProduct]:
-        if self._physics.previous:
+        if self._physics.previous or self.memory is not None:
             return
         terms = self._traced(coefficients, late=False)
         for field in terms:
@@ -148,7 +161,7 @@ class CoefficientDerivative:
 
         The last one is the coefficient on a free surface, a taped zero where there is none.
         """
-        if self._physics.previous:
+        if self._physics.previous or self.memory is not None:
             return
         terms = self._traced(taped, late=False)
         surface = self._on_surface(taped, terms)
@@ -187,6 +200,7 @@ class CoefficientDerivative:
                     if (field, a) in form and (b, other) in inverse
                 ),
             )
+        yield from self._by_terms_of_memory(taped, image)
         mean = mean_of({name: value_of(array) for name, array in taped.items()})
         done: dict[tuple[str, ...], dict[tuple[str, str], Any]] = {}
         for field, operation, coefficient, at_surface in self.coefficients_of_products(taped):
@@ -204,3 +218,18 @@ class CoefficientDerivative:
             top[:1] = total[:1]
             yield coefficient, total - top
             yield at_surface, top
+
+    def _by_terms_of_memory(
+        self, taped: Mapping[str, TapedArray], image: Image
+    ) -> Iterator[tuple[TapedArray, np.ndarray]]:
+        """Yield coefficients of strains and their memory, and the derivatives by them."""
+        memory = self.memory
+        for term in memory.terms(taped) if memory is not None else ():
+            assert memory is not None  # which has the term
+            share = np.asarray(self._norm.share(term.stress), like=term.at_once.value)
+            share = self._norm.sign * memory.sign(term.stress) * share
+            by_strain = image(strain_image_name((term.stress, memory.last, term.strain)))
+            yield term.at_once, share * by_strain
+            for n, coefficient in zip(memory.mechanisms, term.remembered, strict=True):
+                by_memory = image(strain_image_name((term.stress, n, term.strain)))
+                yield coefficient, share * (by_strain - by_memory / memory.gain(n))

@@ -5,18 +5,21 @@ In this norm a step of an equation is its own transpose, with the sign of the st
     adjoint of v = H rho / dt * v,    adjoint of s = -H (dt C)^-1 s,    adjoint of p = H / k * p
 
 H is the share of a cell that a point stands for, C the stiffness, k of an equation of second order
-in time. `StoredEnergy` has the forms; densities are those that accelerate the velocities.
+in time. `StoredEnergy` has the forms; densities are those that accelerate the velocities. In rock
+that attenuates strains take the place of (dt C)^-1 s (`seismo.inversion.adjoint.memory`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from seismo.equations.framework.declaration import StoredEnergy
+from seismo.inversion.adjoint.memory import StrainMemory, remembers
 from seismo.inversion.adjoint.tape import at_points, shifted
 from seismo.solver.discretization import Discretization
 
@@ -67,6 +70,12 @@ class EnergyNorm:
 
     discretization: Discretization
 
+    @cached_property
+    def memory(self) -> StrainMemory | None:
+        """The strains of rock that attenuates: the adjoint of a stress is one of them."""
+        physics = self.discretization.physics
+        return StrainMemory(physics) if remembers(physics) else None
+
     @property
     def sign(self) -> float:
         """The sign of fields that are no velocities."""
@@ -77,6 +86,8 @@ class EnergyNorm:
         physics = self.discretization.physics
         if physics.named(field).late:
             return (field,)
+        if self.memory is not None:
+            return (self.memory.named(field, self.memory.last),)
         half = physics.named(field).half
         hidden = set(physics.previous.values()) | physics.late
         return tuple(
@@ -98,6 +109,9 @@ class EnergyNorm:
         half = self.discretization.physics.named(field).half
         if self.discretization.physics.named(field).late:
             return {(field, field): mean("rho", half, of_component=True)}
+        if self.memory is not None:
+            (strain,) = self.group(field)
+            return {(field, strain): self.memory.sign(field)}
         return self._stored(half).entries(lambda name: mean(name, half))
 
     def inverse(self, field: str, mean: Coefficient) -> np.ndarray:

@@ -57,6 +57,7 @@ class Gradient:
                 self.adjoint.simulation.phases,
                 self._derivative.products,
                 self._derivative.moving,
+                self._derivative.memory,
             )
             for solver in self.adjoint.simulation.solvers
             if by_model

@@ -7,6 +7,7 @@ operation that the coefficient multiplies (`seismo.inversion.adjoint.tracing`). 
     image_sxx_x_vx      += sxx d_x vx          sxx of the adjoint run, vx of the forward run
     image_sxz_x_vz_z_vx += sxz (d_x vz + d_z vx)
     image_vx            += vx (vx_now - vx_before),  both of the adjoint run
+    image_sxx_2_szz     += (memory 2 of exx) ezz      of the adjoint run, ezz of the forward run
     image_p_r           += r (p_now - p_before),     r the change in the forward run
 
 The names of the images tell the sweeps which products they are. Differences are those of the
@@ -24,6 +25,7 @@ from seismo.backends.base import KernelFields, Launch, Variant
 from seismo.equations.framework.formula import Formula
 from seismo.grid.decomposition import LINE, Subdomain
 from seismo.grid.grid import Box
+from seismo.inversion.adjoint.memory import StrainMemory
 from seismo.inversion.adjoint.tracing import Operation
 from seismo.solver.parallel.active_region import Phase
 from seismo.solver.subdomain import SubdomainSolver
@@ -42,6 +44,21 @@ def image_name(product: FieldProduct) -> str:
 def change_name(fields: tuple[str, str]) -> str:
     """Return the name of the image of a change of an adjoint field and a forward field."""
     return "_".join(["image", *dict.fromkeys(fields)])
+
+
+def strain_image_name(product: tuple[str, int, str]) -> str:
+    """Return the name of the image of an adjoint strain, or its memory, and a forward strain."""
+    stress, mechanism, other = product
+    return f"image_{stress}_{mechanism}_{other}"
+
+
+def strain_products(cell) -> None:
+    """Add adjoint strains and their memory times forward strain rates to their images."""
+    for name in cell.fields:
+        if name.startswith("image_"):
+            _, stress, mechanism, other = name.split("_")
+            adjoint = cell[f"adjoint_{stress}_{mechanism}"]
+            cell.put(name, cell[name] + adjoint * cell[f"forward_{other}"])
 
 
 def products(cell) -> None:
@@ -77,6 +94,7 @@ class Images:
     def __init__(
         self, solver: SubdomainSolver, phases: Sequence[Phase], stiffness: Iterable[FieldProduct],
         moving: Iterable[tuple[str, str]],
+        memory: StrainMemory | None = None,
     ) -> None:  # fmt: skip
         """Allocate images and bind their sweeps.
 
@@ -86,7 +104,10 @@ class Images:
             stiffness: products of stresses and derivatives of velocities.
             moving: fields whose change in a step is an image's factor, and forward fields, which
                 are the other.
+            memory: strains of rock that attenuates, whose products are imaged, too.
         """
+        self._memory = memory
+        strains = tuple(map(strain_image_name, memory.products if memory else ()))
         self._solver = solver
         self._backend = solver.backend
         self._stiffness = {image_name(product): product for product in stiffness}
@@ -98,6 +119,7 @@ class Images:
             [
                 *(name for _, op in self._stiffness.values() for _, name in op.operands),
                 *self._moving,
+                *(memory.strain_rates if memory else ()),
             ]
         )
 
@@ -109,10 +131,11 @@ class Images:
         previous = solver.fields.physics.previous
         self.before = {name: new(size) for name in self._moving if name not in previous}
         changing = tuple(map(change_name, pairs))
-        names = [*self._stiffness, *changing]
+        names = [*self._stiffness, *strains, *changing]
         self.images = {name: new(size) for name in names}
         # In each phase, about a step of a parity; that whose change is taken is written then.
         self._products = self._of_phases(products, tuple(self._stiffness), phases)
+        self._strains = self._of_phases(strain_products, strains, phases)
         self._changes = self._of_phases(changes, changing, phases)
 
     def clear(self) -> None:
@@ -122,7 +145,7 @@ class Images:
 
     def before_step(self, phase: int, parity: int) -> None:
         """Add the products with stresses as they are, and keep velocities; before a step."""
-        for launch in self._products[phase][parity]:
+        for launch in (*self._products[phase][parity], *self._strains[phase][parity]):
             launch()
         for name, kept in self.before.items():
             kept[:] = self._solver.fields.written(name, parity)
@@ -145,6 +168,11 @@ class Images:
         fields = self._solver.fields
         if name.startswith("image_"):
             return self.images[name]
+        if self._memory and name.startswith("forward_"):
+            return self.forward[self._memory.named(name.split("_")[1], self._memory.last)]
+        if self._memory and name.count("_") == 2:
+            _, stress, mechanism = name.split("_")
+            return fields.written(self._memory.named(stress, int(mechanism)), parity)
         kind, _, field = name.rpartition("_")
         if kind == "adjoint":
             return fields.written(field, parity)
@@ -167,7 +195,11 @@ class Images:
         solver = self._solver
         fields = dict.fromkeys(name.split("_")[1] for name in images)
         reads = [f"adjoint_{field}" for field in fields]
-        if update is changes:
+        if update is strain_products:
+            strains = [name.split("_")[1:] for name in images]
+            reads = [f"adjoint_{stress}_{mechanism}" for stress, mechanism, _ in strains]
+            reads = list(dict.fromkeys([*reads, *(f"forward_{other}" for *_, other in strains)]))
+        elif update is changes:
             reads += [f"before_{field}" for field in fields] + list(fields)
         else:
             operations = [self._stiffness[name][1] for name in images]

@@ -54,6 +54,24 @@ def products(cell) -> None:
         cell.put(field, cell[field] + amount)
 
 
+def strain_products(cell) -> None:
+    """Add factors times forward strain rates, and their memory, to stresses."""
+    added: dict[str, Any] = {}
+    for name in cell.fields:
+        if name.startswith("factor_"):
+            _, field, mechanism, other = name.split("_")
+            term = cell[name] * cell[f"forward_{other}_{mechanism}"]
+            added[field] = added[field] + term if field in added else term
+    for field, amount in added.items():
+        cell.put(field, cell[field] + amount)
+
+
+def strain_factor_name(product: tuple[str, int, str]) -> str:
+    """Return the name of the factor of a forward strain, or its memory, added to a stress."""
+    stress, mechanism, other = product
+    return f"factor_{stress}_{mechanism}_{other}"
+
+
 def changes(cell) -> None:
     """Add factors times the change of forward fields since the step before; keep these fields."""
     for name in cell.fields:
@@ -107,6 +125,9 @@ class ModelSources(AddedLaunches):
         self._operations = derivative.operations
         self._factors = {factor_name(pair): new() for pair in derivative.moving}
         self._kept = {name: new() for name in self._moving}
+        self._memory = derivative.memory
+        strains = self._memory.products if self._memory else []
+        self._factors |= {strain_factor_name(product): new() for product in strains}
         for field, operations in self._operations.items():
             for operation in operations:
                 self._factors[f"factor_{field}_{_words(operation)}"] = new()
@@ -134,7 +155,31 @@ class ModelSources(AddedLaunches):
         moving = [name for name in self._moving if physics.stage_writing(name) == stage]
         launches = self._bind_changes(moving, boxes, parity) if moving else []
         fields = [name for name in self._operations if physics.stage_writing(name) == stage]
-        return launches + (self._bind_products(fields, boxes, parity) if fields else [])
+        launches += self._bind_products(fields, boxes, parity) if fields else []
+        strained = [
+            name
+            for name in (self._memory.stresses if self._memory else ())
+            if physics.stage_writing(name) == stage
+        ]
+        return launches + (self._bind_strains(strained, boxes, parity) if strained else [])
+
+    def _bind_strains(
+        self, names: Sequence[str], boxes: Sequence[Box], parity: int
+    ) -> list[Launch]:
+        memory = self._memory
+        assert memory is not None  # of these stresses
+        products = [product for product in memory.products if product[0] in names]
+        reads = {name: self._factors[name] for name in map(strain_factor_name, products)}
+        reads |= {
+            f"forward_{other}_{n}": self._forward.fields.written(memory.named(other, n), parity)
+            for _, n, other in products
+        }
+        writes = {name: self._solver.fields.written(name, parity) for name in names}
+        return [
+            launch
+            for box in boxes
+            for launch in sweeps(self._solver, strain_products, writes, reads, box, is_closed=False)
+        ]
 
     def _bind_changes(
         self, names: Sequence[str], boxes: Sequence[Box], parity: int
@@ -258,6 +303,18 @@ class LinearisedRun:
             if at_surface is not coefficient:
                 factor[:1] = np.broadcast_to(tangents(at_surface), shape)[:1]
             yield f"factor_{field}_{_words(operation)}", factor
+        memory = self._derivative.memory
+        for term in memory.terms(self._taped) if memory is not None else ():
+            assert memory is not None  # which has the term
+            # Memory before the step, of that behind it: (xi - b e) / a.
+            by_strain = tangents(term.at_once)
+            for n, coefficient in zip(memory.mechanisms, term.remembered, strict=True):
+                factor = tangents(coefficient) / memory.decay(n)
+                by_strain = by_strain - memory.gain(n) * factor
+                name = strain_factor_name((term.stress, n, term.strain))
+                yield name, np.broadcast_to(factor, shape)
+            name = strain_factor_name((term.stress, memory.last, term.strain))
+            yield name, np.broadcast_to(by_strain, shape)
 
     def run(self, shots: Sequence[Shot], change: SourceChange) -> None:
         """Take all steps of shots that the forward run has loaded, beside it.
@@ -271,6 +328,7 @@ class LinearisedRun:
         reading = SourceReading(
             simulation.discretization, simulation.solvers[0].injection,
             [shot.points for shot in shots], self._taped, forward.total_steps, every_term=True,
+            linearised=True,
         )  # fmt: skip
         tables = [self._tables(solver, reading, change) for solver in simulation.solvers]
         if len(shots) not in self._rows:

@@ -19,8 +19,9 @@ import numpy as np
 
 from seismo.acquisition.sources import Shot
 from seismo.inversion.adjoint.energy_norm import EnergyNorm, mean_at
+from seismo.inversion.adjoint.memory import adding
 from seismo.inversion.adjoint.source_derivative import SourceReading
-from seismo.inversion.adjoint.tape import TapedArray
+from seismo.inversion.adjoint.tape import TapedArray, at_points
 from seismo.solver.boundary_images import folded
 from seismo.solver.discretization import Discretization
 from seismo.solver.parallel.active_region import reversed_phases
@@ -38,13 +39,18 @@ def lengthened(discretization: Discretization) -> Discretization:
     return replace(discretization, clock=clock)
 
 
+def _at(response: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Any:
+    """Return a number, or the values (n) of an array (z, y, x) at points."""
+    return at_points(response, (z, y, x)) if np.ndim(response) else response
+
+
 class AdjointRun:
     """A simulation of adjoint fields, of a batch of shots."""
 
     def __init__(self, forward: Simulation) -> None:
         """Allocate and bind it like the forward run, with a medium of its own."""
         self.steps = forward.total_steps
-        run = lengthened(forward.discretization)
+        run = lengthened(adding(forward.discretization))
         # The forward fields are zero where it took no steps: there nothing is made of the adjoint.
         backwards = reversed_phases(forward.phases, self.steps)
         self.simulation = Simulation(
@@ -53,6 +59,7 @@ class AdjointRun:
         self.norm = EnergyNorm(run)
         self._rows: dict[int, RecordRows] = {}  # by the number of shots
         self._coefficients: Mapping[str, Any] = {}
+        self._responses: dict[str, dict[str, Any]] = {}  # to strains, by stress
 
     def load(
         self, shots: Sequence[Shot], residuals: Residuals, factor: float,
@@ -68,6 +75,8 @@ class AdjointRun:
             reading: of the sources, or None.
         """
         self._coefficients = coefficients
+        if self.norm.memory is not None:
+            self._responses = self.norm.memory.responses(coefficients)
         simulation = self.simulation
         rows = self._rows_of(shots)
         tables = [
@@ -141,6 +150,15 @@ class AdjointRun:
         x, y, z, weights = folded(faces, discretization.grid, field, (x, y, z, channels.weights))
         x, y, z, shot, numbers, weights = injection.owned(x, y, z, shot, numbers, weights)
         weights = weights / discretization.interpolation.norm(field, x, y, z)
+        if norm.memory is not None and not field.late:
+            # As a strain within a step, which memory variables remember.
+            return {
+                other: SignalPoints(
+                    x, y, z, shot,
+                    norm.sign * norm.memory.sign(name) * weights * _at(response, x, y, z), numbers,
+                )
+                for other, response in self._responses[name].items()
+            }  # fmt: skip
         mean = mean_at(self._coefficients, x, y, z)
         group = norm.group(name)
         columns = norm.inverse(name, mean)[:, :, group.index(name)]

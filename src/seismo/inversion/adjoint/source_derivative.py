@@ -91,7 +91,7 @@ class SourceDerivative:
         self._injection = injection
         self._source = source
         self.by_strength: dict[str, float] = {}
-        self._by_signals: dict[tuple[float, int], tuple[ActingTerm, np.ndarray]] = {}
+        self._by_signals: dict[tuple[float, int, float], tuple[ActingTerm, np.ndarray]] = {}
 
     def add(self, term: ActingTerm, record: np.ndarray) -> None:
         """Add a term of it, and the record that its channels are of."""
@@ -100,7 +100,7 @@ class SourceDerivative:
         by_component = float(term.signal @ by_signal)
         self.by_strength[component] = self.by_strength.get(component, 0.0) + by_component
         # Terms of the same signal are made of the wavelet once.
-        key = (self._injection.offset(term.field), term.drive.derivative)
+        key = (self._injection.offset(term.field), term.drive.derivative, term.drive.rate)
         earlier = self._by_signals.get(key, (term, 0.0))[1]
         self._by_signals[key] = term, earlier + term.strength * by_signal
 
@@ -126,7 +126,7 @@ class SourceReading:
     def __init__(
         self, discretization: Discretization, injection: Injection,
         shots: Sequence[Sequence[PointSource]], taped: Mapping[str, TapedArray], steps: int,
-        every_term: bool,
+        every_term: bool, linearised: bool = False,
     ) -> None:  # fmt: skip
         """Find the points that such sources act on.
 
@@ -138,7 +138,9 @@ class SourceReading:
             steps: of the forward run.
             every_term: whether all terms count, those of components that are zero included, or
                 those alone whose derivative by the medium images do not contain.
+            linearised: whether terms are to act on a linearised run, each on its own field.
         """
+        self._linearised = linearised
         self._discretization = discretization
         self._injection = injection
         self._shots = [list(sources) for sources in shots]
@@ -149,7 +151,14 @@ class SourceReading:
         self._fields = {f.name: SparseRows() for f in discretization.physics.fields}
         self.terms: list[ActingTerm] = []
         self.surface_terms: list[ActingTerm] = []
-        self._on_surface = _surface_coefficients(discretization, taped)
+        memory = self._norm.memory
+        # Recorded strains have what the surface adds.
+        self._on_surface = {} if memory else _surface_coefficients(discretization, taped)
+        self._at_once = {
+            term.stress: term.at_once
+            for term in (memory.terms(taped) if memory else ())
+            if term.stress == term.strain
+        }
         read = self._shots
         if every_term:
             # Components that are zero have terms, too.
@@ -202,8 +211,19 @@ class SourceReading:
             self._discretization.clock.dt,
         )
         imaged: TapedArray | None = None
+        memory = self._norm.memory
+        is_strain = memory is not None and memory.is_driven(row[1].kind)
+        if (
+            memory is not None
+            and is_strain
+            and not self._linearised
+            and name not in memory.recorded
+        ):
+            return  # the adjoint stress tells all that a strain adds
         previous = self._discretization.physics.previous
-        if len(previous) == 1:
+        if memory is not None and is_strain and not field.remembers:
+            imaged = at_points(self._at_once[name], (z, y, x))
+        elif len(previous) == 1:
             imaged = mean("k", field.half)
         elif field.late:
             imaged = 1.0 / mean("rho", field.half, of_component=True)
@@ -240,6 +260,15 @@ class SourceReading:
         x, y, z, weights = points
         channels = slice(self._channels, self._channels + len(x))
         self._channels = channels.stop
+        memory = self._norm.memory
+        field = self._discretization.physics.named(name)
+        if memory is not None and field.remembers:
+            stress = memory.stress_of(field)
+            sign = self._norm.sign * memory.sign(stress)
+            for n, w in enumerate(sign * weights * self._norm.share(stress)[z, 0, 0]):
+                at = (x[n : n + 1], y[n : n + 1], z[n : n + 1], np.array([w]))
+                self._fields[stress].append(channels.start + n, shot, at)
+            return channels
         coefficients = {n: array.value for n, array in self._taped.items()}
         entries = self._norm.entries(name, mean_at(coefficients, x, y, z))
         late = self._discretization.physics.named(name).late

@@ -58,7 +58,7 @@ PARTIAL: dict[Any, Callable[..., Any]] = {
 }
 PLAIN = {
     np.isnan, np.isfinite, np.isclose, np.zeros_like, np.ones_like, np.full_like, np.round, np.rint,
-    np.shape, np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal,
+    np.shape, np.ndim, np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal,
 }  # fmt: skip
 
 
@@ -102,10 +102,33 @@ def _moveaxis(array: Any, source: Any, destination: Any) -> LinearResult:
     ]
 
 
+def _interp(array: Any, points: np.ndarray, samples: np.ndarray) -> LinearResult:
+    number = _numbers(array)
+    last = np.searchsorted(points, number, "right").clip(1, len(points) - 1)
+    slope = np.diff(samples)[last - 1] / np.diff(points)[last - 1]
+    slope = np.where((number < points[0]) | (number > points[-1]), 0.0, slope)
+    times = lambda g: slope * g  # noqa: E731
+    return np.interp(number, points, samples), [(array, times, times)]
+
+
+def _tensordot(weights: np.ndarray, array: Any, axes: int) -> LinearResult:
+    if axes != 1 or np.ndim(weights) != 1:
+        raise TypeError("only sums along the first axis have a derivative here")
+    return np.tensordot(weights, _numbers(array), 1), [
+        (
+            array,
+            lambda g: np.multiply.outer(weights, g),
+            lambda change: np.tensordot(weights, change, 1),
+        )
+    ]
+
+
 LINEAR: dict[Any, Callable[..., LinearResult]] = {
     np.where: _where,
     np.stack: _stack,
     np.moveaxis: _moveaxis,
+    np.interp: _interp,
+    np.tensordot: _tensordot,
 }
 
 

@@ -67,7 +67,7 @@ class TracingCell:
 
     def __init__(
         self, axes: str, fields: Iterable[str], coefficients: Mapping[str, TapedArray],
-        puts: Mapping[str, Terms] | None = None,
+        puts: Mapping[str, Terms] | None = None, numbers: Mapping[str, float] | None = None,
     ) -> None:  # fmt: skip
         """Trace a formula.
 
@@ -76,7 +76,9 @@ class TracingCell:
             fields: names of all fields.
             coefficients: by name.
             puts: terms of fields that an earlier stage of the same step has changed.
+            numbers: scalars of the run, by name.
         """
+        self.numbers = dict(numbers or {})
         self.axes = axes
         self.fields = tuple(fields)
         self.puts = dict(puts or {})
@@ -87,6 +89,10 @@ class TracingCell:
         if name not in self.fields:
             return self._coefficients[name]
         return self.puts.get(name) or Terms({Operation("value", (("", name),)): 1.0})
+
+    def number(self, name: str) -> float:
+        """Return a scalar of the run."""
+        return self.numbers[name]
 
     def next(self, name: str, axes: str) -> TapedArray:
         """Return a coefficient at the next node along axes."""
@@ -123,8 +129,9 @@ class TracingCell:
 def traced(
     update: Callable[[Any], None], axes: str, fields: Iterable[str],
     coefficients: Mapping[str, TapedArray], puts: Mapping[str, Terms] | None = None,
+    numbers: Mapping[str, float] | None = None,
 ) -> dict[str, Terms]:  # fmt: skip
     """Return the terms of each field that a formula changes; see `TracingCell`."""
-    cell = TracingCell(axes, fields, coefficients, puts)
+    cell = TracingCell(axes, fields, coefficients, puts, numbers)
     update(cell)
     return cell.puts

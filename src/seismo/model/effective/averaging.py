@@ -433,7 +433,8 @@ _MODULI: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
 }
 
 
-def _modulus(name: str) -> tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]:
+def modulus_of(name: str) -> tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]:
+    """Return the averages that a modulus is made of, and how."""
     return _MODULI.get(name, ((name,), lambda m: m[name]))
 
 
@@ -464,12 +465,17 @@ def effective_medium(
 
     if not lossy:
         return average(earth, plain)
-    moduli = [_modulus(name.removeprefix(PREFIX)) for name in lossy]
-    needed = tuple(dict.fromkeys(name for names, _ in moduli for name in names))
+    needed = averages_of(lossy)
     everything = tuple(dict.fromkeys((*plain, *needed)))
     before = average(earth, everything)
     after = average(earth.stiffer, everything if change else needed)
     return {name: before[name] for name in plain} | losses_between(lossy, before, after)
+
+
+def averages_of(losses: Sequence[str]) -> tuple[str, ...]:
+    """Return the averages that losses are those of."""
+    moduli = [modulus_of(name.removeprefix(PREFIX)) for name in losses]
+    return tuple(dict.fromkeys(name for names, _ in moduli for name in names))
 
 
 def losses_between(names: Sequence[str], soft: Samples, hard: Samples) -> dict[str, np.ndarray]:
@@ -480,7 +486,7 @@ def losses_between(names: Sequence[str], soft: Samples, hard: Samples) -> dict[s
         soft: the constants that their moduli take [Pa].
         hard: the same of the stiffer earth (`Earth.stiffer`).
     """
-    moduli = {name: _modulus(name.removeprefix(PREFIX))[1] for name in names}
+    moduli = {name: modulus_of(name.removeprefix(PREFIX))[1] for name in names}
     return {name: _growth(modulus(soft), modulus(hard)) for name, modulus in moduli.items()}
 
 

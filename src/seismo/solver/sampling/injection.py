@@ -396,6 +396,9 @@ class Injection:
         The transpose of `signals_of` for a source whose wavelet is a `SampledWavelet`.
         """
         offset = self.offset(field)
+        if drive.rate:
+            # The same filter backwards in time.
+            by_signal = relaxed(by_signal[::-1], drive.rate, self._clock.dt)[::-1]
         if self._removal:
             by_signal = add_dispersion_transposed(by_signal, offset)
         times = (np.arange(by_signal.size) + offset) * self._clock.dt
