@@ -46,6 +46,11 @@ CASES = [
              source="explosion"),
         id="fluid in layers",
     ),
+    pytest.param(Rock("acoustic", ("vp", "qp")), id="acoustic"),
+    pytest.param(
+        Rock("acoustic", ("vp", "qp"), averaging="point", top="absorbing"), id="acoustic in layers"
+    ),
+    pytest.param(Rock("acoustic", ("vp", "epsilon", "delta", "qp")), id="acoustic vti"),
     pytest.param(Rock("elastic_sh", SHEAR), id="sh"),
     pytest.param(
         Rock("elastic_sh", (*SHEAR, "gamma"), averaging="point", top="absorbing",
@@ -55,13 +60,19 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("rock", slow_cases_but({"fixed losses", "fluid of points", "sh"}, CASES))
+@pytest.mark.parametrize(
+    "rock", slow_cases_but({"fixed losses", "fluid of points", "sh", "acoustic"}, CASES)
+)
 def test_derivatives_are_those_of_runs(rock: Rock) -> None:
     check(rock, step=STEP)
 
 
 IN_SPACE = [
     pytest.param(Rock("elastic", ELASTIC, 3, source="explosion", duration=0.1), id="elastic"),
+    pytest.param(Rock("acoustic", ("vp", "qp"), 3, duration=0.1), id="acoustic"),
+    pytest.param(
+        Rock("acoustic", ("vp", "epsilon", "delta", "qp"), 3, duration=0.1), id="acoustic vti"
+    ),
     pytest.param(
         Rock("acoustic_variable_density", FLUID, 3, averaging="point", duration=0.1), id="fluid"
     ),
@@ -123,7 +134,7 @@ def test_traces_are_those_of_runs() -> None:
     ("physics", "rock"),
     [
         ("elastic", {name: MIDDLE[name] for name in ELASTIC} | {"epsilon": 0.1, "theta": 20.0}),
-        ("acoustic", {"vp": MIDDLE["vp"], "qp": MIDDLE["qp"]}),
+        ("acoustic", {"vp": MIDDLE["vp"], "qp": 45.0, "epsilon": 0.1, "theta": 20.0}),
     ],
 )
 def test_refusals_say_why(physics: str, rock: dict) -> None:

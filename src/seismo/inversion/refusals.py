@@ -161,8 +161,7 @@ def refuse_underivable(discretization: Discretization, parameters: Sequence[str]
     if not has_norm and not remembers(discretization.physics):
         raise discretization.scenario.mistake(
             "physics", problem=f"is {discretization.scenario.equation.name}, which has no "
-            "derivative yet; give rock whose planes of symmetry are those of the grid, and with "
-            "losses acoustic_variable_density in place of acoustic",
+            "derivative yet; give rock whose planes of symmetry are those of the grid",
         )  # fmt: skip
     _refuse_pressures(discretization, parameters)
     mirrors = [f for f in discretization.image_faces if f.kind != "free_surface"]
@@ -182,14 +181,16 @@ def _refuse_pressures(discretization: Discretization, parameters: Sequence[str])
     Raises:
         ScenarioError: of the first reason.
     """
-    if len(discretization.physics.previous) < 2:
+    physics = discretization.physics
+    if len(physics.previous) < 1 + (not remembers(physics)):
         return
     sources = [source for shot in discretization.shots for source in shot.points]
     for source in sources:
         if source.kind != "pressure":
             raise ScenarioError(
                 f"derivatives: source {source.name} is of type {source.kind}, and acoustic waves "
-                "in anisotropic rock have a derivative with sources of type pressure alone yet"
+                "in anisotropic rock, and with losses, have a derivative with sources of type "
+                "pressure alone yet"
             )
     for name in parameters:
         if name in ("theta", "phi"):

@@ -68,6 +68,8 @@ class CoefficientDerivative:
     def moving(self) -> list[tuple[str, str]]:
         """Fields whose change is in an image, of the adjoint run and of the forward run."""
         previous = self._physics.previous
+        if previous and self.memory is not None:
+            return []
         if not previous:
             return [(f.name, f.name) for f in self._physics.fields if f.late]
         return list(product(previous, previous))
@@ -136,6 +138,8 @@ class CoefficientDerivative:
         Args:
             taped: coefficients of the equation, (z, y, x) on the nodes of the grid, by name.
         """
+        if self._physics.previous and self.memory is not None:
+            return
         if self._physics.previous:
             yield from self._norm.response(self.moving[0][0], taped).items()
             return
@@ -151,6 +155,8 @@ class CoefficientDerivative:
         """
         if not self._physics.previous:
             return {pair: 1.0 / c.value for pair, c in self.coefficients_of_changes(taped)}
+        if not self.moving:
+            return {}
         (field, _), *_ = self.moving
         return self._norm.entries(field, mean_of({n: value_of(a) for n, a in taped.items()}))
 
@@ -227,7 +233,8 @@ class CoefficientDerivative:
         for term in memory.terms(taped) if memory is not None else ():
             assert memory is not None  # which has the term
             share = np.asarray(self._norm.share(term.stress), like=term.at_once.value)
-            share = self._norm.sign * memory.sign(term.stress) * share
+            if not self._physics.previous:
+                share = -memory.sign(term.stress) * share
             by_strain = image(strain_image_name((term.stress, memory.last, term.strain)))
             yield term.at_once, share * by_strain
             for n, coefficient in zip(memory.mechanisms, term.remembered, strict=True):

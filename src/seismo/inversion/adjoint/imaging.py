@@ -151,9 +151,12 @@ class Images:
             kept[:] = self._solver.fields.written(name, parity)
 
     def after_step(self, phase: int, parity: int) -> None:
-        """Add the products with the change of velocities; after a step of a parity."""
+        """Add the products with the change of fields; after a step of a parity."""
         for launch in self._changes[phase][parity]:
             launch()
+        if self._solver.fields.physics.previous:
+            for launch in self._strains[phase][parity]:
+                launch()
 
     def sums(self, name: str) -> Any:
         """Return an image (z, y, x) of the subdomain's own points, summed over shots in order."""

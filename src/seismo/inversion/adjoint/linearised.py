@@ -66,6 +66,24 @@ def strain_products(cell) -> None:
         cell.put(field, cell[field] + amount)
 
 
+def second_strain_products(cell) -> None:
+    """Add factors times the changes of sums of forward rates, and times their memory; keep sums."""
+    products = [name.split("_")[1:] for name in cell.fields if name.startswith("factor_")]
+    last = max(int(mechanism) for _, mechanism, _ in products)
+    sums = {other: cell[f"forward_{other}_{last}"] for *_, other in products}
+    rates = {other: now - cell[f"kept_{other}"] for other, now in sums.items()}
+    added: dict[str, Any] = {}
+    for field, mechanism, other in products:
+        is_rate = int(mechanism) == last
+        amount = rates[other] if is_rate else cell[f"forward_{other}_{mechanism}"]
+        term = cell[f"factor_{field}_{mechanism}_{other}"] * amount
+        added[field] = added[field] + term if field in added else term
+    for field, amount in added.items():
+        cell.put(field, cell[field] + amount)
+    for other, now in sums.items():
+        cell.put(f"kept_{other}", now)
+
+
 def strain_factor_name(product: tuple[str, int, str]) -> str:
     """Return the name of the factor of a forward strain, or its memory, added to a stress."""
     stress, mechanism, other = product
@@ -126,6 +144,8 @@ class ModelSources(AddedLaunches):
         self._factors = {factor_name(pair): new() for pair in derivative.moving}
         self._kept = {name: new() for name in self._moving}
         self._memory = derivative.memory
+        if self._memory and not self._moving:
+            self._kept |= {stress: new() for stress in self._memory.stresses}
         strains = self._memory.products if self._memory else []
         self._factors |= {strain_factor_name(product): new() for product in strains}
         for field, operations in self._operations.items():
@@ -175,10 +195,14 @@ class ModelSources(AddedLaunches):
             for _, n, other in products
         }
         writes = {name: self._solver.fields.written(name, parity) for name in names}
+        update = strain_products
+        if self._solver.fields.physics.previous:
+            writes |= {f"kept_{name}": self._kept[name] for name in names}
+            update = second_strain_products
         return [
             launch
             for box in boxes
-            for launch in sweeps(self._solver, strain_products, writes, reads, box, is_closed=False)
+            for launch in sweeps(self._solver, update, writes, reads, box, is_closed=False)
         ]
 
     def _bind_changes(

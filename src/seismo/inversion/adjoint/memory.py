@@ -20,6 +20,9 @@ and sums over steps, xi_l the adjoint's, give the derivatives::
     by c_ij:    -sum E_i e_j,        by m_ij^l:    -sum (E_i - xi_l,i / b_l) e_j
 
 since the transpose of the filter from e to xi_l is the same filter in the time of the adjoint run.
+
+Of second order in time, the adjoint of a pressure is the sum of E. Both runs then add up rates, and
+sums by parts have the E of the forward run in the place of e, and no sign.
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ class StressTerm(NamedTuple):
 def remembers(physics: Physics) -> bool:
     """Whether rock attenuates, and stresses have derivatives by it."""
     has_memory = any(field.remembers for field in physics.fields)
-    return has_memory and not physics.previous and not physics.interpolates
+    return has_memory and not physics.interpolates and not any(f.slope for f in physics.fields)
 
 
 def recording(discretization: Discretization) -> Discretization:
@@ -66,11 +69,12 @@ def recording(discretization: Discretization) -> Discretization:
     equation = discretization.scenario.equation.name
     recorded = relaxation.recording(discretization.clock.dt)
     physics = physics_for(equation, discretization.grid.dimensions, recorded)
-    return replace(discretization, physics=physics)
+    run = replace(discretization, physics=physics)
+    return adding(run) if physics.previous else run
 
 
 def adding(discretization: Discretization) -> Discretization:
-    """Return the adjoint of such a run, which adds up strain rates instead."""
+    """Return the adjoint of such a run, which adds up strain rates."""
     physics = discretization.physics
     if not remembers(physics):
         return discretization
@@ -108,6 +112,8 @@ class StrainMemory:
     def stresses(self) -> dict[str, str]:
         """Stress -> the strain that it does work on."""
         strains = dict.fromkeys(f.name.split("_")[1] for f in self.physics.fields if f.remembers)
+        if self.physics.previous:
+            return dict(zip(self.physics.previous, strains, strict=True))
         return {"p" if strain == "volume" else f"s{strain}": strain for strain in strains}
 
     def named(self, stress: str, mechanism: int) -> str:
@@ -120,8 +126,8 @@ class StrainMemory:
         return {self.named(stress, self.last): stress for stress in self.stresses}
 
     def sign(self, stress: str) -> float:
-        """Return the sign of a stress, -1 of a pressure, over that of its strain."""
-        return -1.0 if stress == "p" else 1.0
+        """Return the sign of a stress over that of its strain: of pressure and volume -1."""
+        return -1.0 if self.stresses[stress] == "volume" else 1.0
 
     def gain(self, mechanism: int) -> float:
         """Return b_l."""
@@ -154,8 +160,9 @@ class StrainMemory:
             coefficients: of the equation, (z, y, x) on the nodes, by name.
         """
         traces: dict[str, Terms] = {}
+        written = {stress: self.physics.previous.get(stress, stress) for stress in self.stresses}
         for stage in self.physics.stages:
-            if stage.where == "everywhere" and set(stage.writes) & self.stresses.keys():
+            if stage.where == "everywhere" and set(stage.writes) & set(written.values()):
                 traces |= traced(
                     stage.update, self.physics.axes, [f.name for f in self.physics.fields],
                     coefficients, numbers=self.physics.numbers,
@@ -166,12 +173,13 @@ class StrainMemory:
         }
         for stress in self.stresses:
             for other, operation in operations.items():
-                if operation in traces[stress]:
+                of_stress = traces[written[stress]]
+                if operation in of_stress:
                     remembered = [
-                        traces[stress][Operation("value", (("", self.named(other, n)),))]
+                        of_stress[Operation("value", (("", self.named(other, n)),))]
                         for n in self.mechanisms
                     ]
-                    yield StressTerm(stress, other, traces[stress][operation], remembered)
+                    yield StressTerm(stress, other, of_stress[operation], remembered)
 
     def responses(
         self, coefficients: Mapping[str, Any]

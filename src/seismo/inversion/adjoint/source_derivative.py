@@ -227,7 +227,7 @@ class SourceReading:
             imaged = mean("k", field.half)
         elif field.late:
             imaged = 1.0 / mean("rho", field.half, of_component=True)
-        if len(previous) > 1:
+        if previous and (memory is not None or len(previous) > 1):
             varies = False  # images contain all that a pressure source adds to all fields
         elif imaged is None:
             varies = isinstance(scale, TapedArray)
