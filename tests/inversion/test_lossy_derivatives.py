@@ -144,3 +144,23 @@ def test_refusals_say_why(physics: str, rock: dict) -> None:
     wave()
     with pytest.raises(ScenarioError, match="has no derivative yet"):
         wave.pullback({})
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    "rock",
+    [
+        Rock("elastic", ELASTIC),
+        Rock("elastic", THOMSEN, 3, averaging="point", duration=0.06),
+        Rock("acoustic", ("vp", "epsilon", "delta")),
+        Rock("acoustic", ("vp", "epsilon", "delta", "qp"), averaging="point"),
+    ],
+)
+def test_card_gives_the_derivative_of_the_processor(rock: Rock) -> None:
+    gradients = []
+    for backend in ("cpu", "gpu"):
+        wave = rock.propagator(backend=backend)
+        gradients.append(wave.pullback(wave(keep=True, **rock.model())))
+    for name in rock.names:
+        largest = np.abs(gradients[0][name]).max()
+        assert gradients[1][name] == pytest.approx(gradients[0][name], abs=1e-9 * largest)

@@ -41,7 +41,7 @@ def lengthened(discretization: Discretization) -> Discretization:
 
 def _at(response: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Any:
     """Return a number, or the values (n) of an array (z, y, x) at points."""
-    return at_points(response, (z, y, x)) if np.ndim(response) else response
+    return response if isinstance(response, float) else at_points(response, (z, y, x))
 
 
 class AdjointRun:
