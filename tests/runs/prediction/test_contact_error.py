@@ -276,6 +276,33 @@ def test_contacts_along_the_grid_err_less_than_contacts_that_dip(dip: float, fou
     assert 0.5 < sideways.sideways_error(discretize(from_dict(given))) / found < 2.2
 
 
+@pytest.mark.parametrize(("direction", "found"), [((1.0, 0.0), 0.0386), ((0.0, 1.0), 0.019)])
+def test_it_is_told_where_a_force_sends_little_to_its_receivers(direction, found) -> None:
+    """Along its own axis P waves alone, beside a contact at 45 degrees; found as above."""
+    h, vs = 9.523809523809524, 500.0
+    along = np.array([1.0, 1.0]) / np.sqrt(2.0)
+    across = np.array([-along[1], along[0]])
+    middle = np.array([45.0, 40.37]) * h
+    rocks = [{"vp": 1.8 * v, "vs": v, "rho": 1700.0 + 0.3 * v} for v in (vs, 2.0 * vs)]
+    source, *ends = (
+        middle + h * (a * across + b * along) for a, b in [(-15, -20), (-15, 20), (-12, 15)]
+    )
+    force = 1e9 * (direction[0] * along + direction[1] * across)
+    given = {
+        "physics": "elastic", "grid": {"extent": {"x": 90 * h, "z": 80 * h}, "spacing": h},
+        "time": {"duration": 1.7},
+        "model": [{"type": "uniform", **rocks[0]},
+                  {"type": "interface", **rocks[1],
+                   "points": [(middle + side * 1e4 * along).tolist() for side in (-1, 1)]}],
+        "sources": [{"type": "force", "force": dict(zip("xz", force.tolist(), strict=True)),
+                     "position": dict(zip("xz", source.tolist(), strict=True)),
+                     "wavelet": {"type": "ricker", "frequency": 3.0}}],
+        "receivers": [solver.points([dict(zip("xz", end.tolist(), strict=True)) for end in ends],
+                                    quantities=["velocity"])],
+    }  # fmt: skip
+    assert 0.7 < sideways.sideways_error(discretize(from_dict(given))) / found < 1.7
+
+
 def test_what_enters_stacks_is_what_their_neighbours_send() -> None:
     """The waves between stacks, eliminated from the top down, are consistent at each of them."""
     media = (SOFT, ROCK, WEAK, HARD)

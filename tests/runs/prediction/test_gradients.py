@@ -4,8 +4,10 @@ import copy
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 import solver
+from seismo.runs.prediction.accuracy import expected_error
 from seismo.runs.prediction.resolution import gradient_error
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
@@ -68,3 +70,49 @@ def test_it_is_found():
         found.append(traces[0])
     error = np.linalg.norm(found[0] - found[1]) / np.linalg.norm(found[1])
     assert 0.5 * error < told() < 3.0 * error
+
+
+def under_a_surface(quantity: str, finer: int = 1) -> dict:
+    """Put a force into rock that softens upwards, and receivers on the free surface above it."""
+    ends = {"vp": (1860.0, 5190.0), "vs": (1100.0, 3000.0), "rho": (2030.0, 2600.0)}
+    gradient = {
+        name: dict(zip(("top", "bottom"), pair, strict=True)) for name, pair in ends.items()
+    }
+    margin = 500.0 * (finer > 1)
+    spacing = 16.0 / finer
+    return {
+        "physics": "elastic", "precision": "float64",
+        "grid": {"extent": {"x": 1664.0 + 2.0 * margin, "z": 992.0 + margin}, "spacing": spacing,
+                 "origin": {"x": -margin}, "order": 8},
+        "time": {"duration": 1.3},
+        "boundaries": {"top": "free_surface", "layer": {"points": 12 * finer, "damping": 0.0}},
+        "model": [{"type": "gradient", "z_top": 128.0, "z_bottom": 864.0, **gradient}],
+        "sources": [{"type": "force", "force": {"x": 1e9}, "position": {"x": 480.0, "z": 648.0},
+                     "wavelet": {"type": "gaussian_derivative", "frequency": 5.4}}],
+        "receivers": [solver.points([{"x": x, "z": 0.0} for x in (1120.0, 1480.0)],
+                                    quantities=[quantity])],
+    }  # fmt: skip
+
+
+SURFACE_CASES = [("strain", 0.0082), ("velocity", 0.0054)]
+
+
+@pytest.mark.parametrize(("quantity", "found"), SURFACE_CASES)
+def test_a_free_surface_errs_as_told_where_rock_softens_upwards(quantity, found) -> None:
+    """Waves come steeper, and of other strains, than in the rock at the surface alone."""
+    error = expected_error(discretize(from_dict(under_a_surface(quantity)))).error
+    assert 0.6 < error / found < 1.7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("quantity", "found"), SURFACE_CASES)
+def test_the_error_of_that_surface_is_found(quantity, found) -> None:
+    """Against a grid three times finer, in a wider region."""
+    run, finer = (solver.simulate(under_a_surface(quantity, n)) for n in (1, 3))
+    known = solver.times(run) <= solver.times(finer)[-1]
+    squares = np.zeros((2, 2))
+    for name, trace in solver.traces(run).items():
+        spline = CubicSpline(solver.times(finer), solver.traces(finer)[name], axis=-1)
+        wanted = spline(solver.times(run)[known])
+        squares += [((trace[:, known] - wanted) ** 2).sum(-1), (wanted**2).sum(-1)]
+    assert np.sqrt((squares[0] / squares[1]).max()) == pytest.approx(found, rel=0.1)

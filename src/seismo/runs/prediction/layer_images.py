@@ -23,7 +23,7 @@ import numpy as np
 from seismo.acquisition.receivers import paths_of, thinned
 from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES
-from seismo.runs.prediction.contacts.radiation import is_isotropic, strengths
+from seismo.runs.prediction.contacts.directivity import is_isotropic, strengths
 from seismo.runs.prediction.image_fields import DECAYED, Reflections, Way, fields
 from seismo.runs.prediction.layer_equations import SentBackConverted
 from seismo.runs.prediction.layer_waves import LayerWaves, SentBack, goes_along

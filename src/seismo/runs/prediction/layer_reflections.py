@@ -36,9 +36,8 @@ from itertools import product
 import numpy as np
 
 from seismo.acquisition.receivers import paths_of, thinned
-from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES
-from seismo.runs.prediction.contacts.radiation import strengths
+from seismo.runs.prediction.contacts.directivity import radiated, wave_shares
 from seismo.runs.prediction.layer_waves import SHORT, STEEP, LayerWaves
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.cpml import strength
@@ -220,9 +219,9 @@ def damped_error(
     squares = np.zeros(offset.shape[:-1])
     for axis, side, paths, towards, rocks in _by_way_of_faces(discretization, acting, reading):
         for rock, count in rocks.items():
-            waves = _shares(*rock, power)
-            direct = _radiated(sources[0], waves, offset).sum(axis=0)
-            for (speed, _), sent in zip(waves, _radiated(sources[0], waves, towards), strict=True):
+            waves = wave_shares(*rock, power)
+            direct = radiated(sources[0], waves, offset).sum(axis=0)
+            for (speed, _), sent in zip(waves, radiated(sources[0], waves, towards), strict=True):
                 layer = LayerWaves(discretization, axis, side, speed, profile, points, coarser)
                 back = arrivals(layer, frequencies, *paths, direct)
                 squares += sent * count / rocks.total() * np.tensordot(np.diff(_BANDS), back, 1)
@@ -342,21 +341,6 @@ def _spread(dimensions: int, moment: bool, phase: np.ndarray) -> np.ndarray:
     return phase**-2.0 + moment * phase**-4.0
 
 
-def _radiated(
-    source: PointSource, waves: list[tuple[float, float]], offset: np.ndarray
-) -> np.ndarray:
-    """Return the energy (wave, path) that a source radiates along offsets (path, 3) far away."""
-    if len(waves) == 1:
-        return np.ones((1, *offset.shape[:-1]))
-    force, moment = strengths(source)
-    n = offset / np.maximum(np.linalg.norm(offset, axis=-1, keepdims=True), 1e-9)
-    pushed = np.broadcast_to(force, n.shape) if force.any() else n @ moment
-    along = (pushed * n).sum(axis=-1, keepdims=True)
-    energies = [along[..., 0] ** 2, ((pushed - along * n) ** 2).sum(axis=-1)]
-    size = (pushed**2).sum(axis=-1).max()
-    return np.array([s * 2.0 * e / size for (_, s), e in zip(waves, energies, strict=True)])
-
-
 def _rocks(
     discretization: Discretization, axis: str, edge: float, source: np.ndarray, depths: np.ndarray
 ) -> Counter[tuple[float, float]]:
@@ -373,17 +357,3 @@ def _rocks(
         vp, vs = (float(np.ravel(medium.get(name, 0.0))[0]) for name in ("vp", "vs"))
         rocks[(vp, vs) if vp else (vs, 0.0)] += 1
     return rocks
-
-
-def _shares(vp: float, vs: float, power: int | None) -> list[tuple[float, float]]:
-    """Return velocities in m/s of the waves of a rock, and their shares of the energy.
-
-    Args:
-        vp: of P waves in m/s.
-        vs: of S waves in m/s, 0 in a fluid.
-        power: of vs / vp, by which P waves are weaker than S waves; None without any.
-    """
-    if not power or not vs:
-        return [(vp, 1.0)]
-    ratio = (vs / vp) ** power
-    return [(vp, ratio / (1.0 + ratio)), (vs, 1.0 / (1.0 + ratio))]

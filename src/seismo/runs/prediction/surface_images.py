@@ -19,7 +19,7 @@ import numpy as np
 
 from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES
-from seismo.runs.prediction.contacts.radiation import is_isotropic
+from seismo.runs.prediction.contacts.directivity import is_isotropic
 from seismo.solver.discretization import Discretization
 
 _CONVERTED = math.sqrt(2.0)  # of explosions: twice the energy

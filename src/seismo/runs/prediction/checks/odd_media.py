@@ -15,7 +15,7 @@ from seismo.equations.rock.relaxation import SHEAR_PART
 from seismo.grid.grid import AXES
 from seismo.model.effective import tensor
 from seismo.runs.prediction.checks.thin_bodies import thin_fluids
-from seismo.runs.prediction.contacts.radiation import strengths
+from seismo.runs.prediction.contacts.directivity import strengths
 from seismo.runs.prediction.lines import WarningLines
 from seismo.runs.prediction.resolution import LayerResolution
 from seismo.scenario.model_parts import named_parameters

@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,6 +49,8 @@ from seismo.runs.prediction.contacts.trace_sampling import (
 from seismo.solver.accuracy.stencil import PowerLaw
 from seismo.solver.discretization import Discretization, derived_once
 
+_SAMPLED = 200  # places in depth, at which rocks are sampled
+_STEP = 0.12  # of the logarithm of the velocity, that beds stand for
 _PLACES = 20  # along x and y, at which the rock of a surface is sampled
 # Of contacts that lend strains (`seismo.features.contacts.contact`): measured.
 LENT = PowerLaw(0.15, 3.2)
@@ -90,9 +93,10 @@ def layered_error(discretization: Discretization) -> Contacts:
 def closed_surface_error(discretization: Discretization) -> float:
     """Return the error of the traces by the closed rows of a free surface, as if it were level.
 
-    Sources and receivers count as deep below it as they are below the ground, in its slowest rock;
-    0 where no differences close it, where sources act among the rows that do, and for waves other
-    than P, SV and SH (`stacks`).
+    Sources and receivers count as deep below it as they are below the ground, in its slowest rock,
+    over the rocks of a layered earth, which waves pass exactly: they come steeper from faster ones.
+    It is 0 where no differences close it, where sources act among the rows that do, and for waves
+    other than P, SV and SH (`stacks`).
     """
     waves = discretization.scenario.equation.layered
     if discretization.closure is None or waves is None:
@@ -111,11 +115,42 @@ def closed_surface_error(discretization: Discretization) -> float:
     rock = min(rocks, key=lambda rock: rock.vs or rock.vp)
     stack = ContactStack((rock, rock), (0.0,), -reach, waves.rigid_surface)
     rows = rows_about(discretization, stack, top + reach)
-    section = LayerSection((stack,), (rows,), (top,), (top + reach,), NEAR * height)
+    steps = _steps_below(discretization, top + reach, rock)
+    section = LayerSection(
+        (stack, *(ContactStack(media, (0.0,)) for _, media in steps)),
+        (rows, *(None for _ in steps)),
+        (top, *(z for z, _ in steps)),
+        (top + reach, *(z for z, _ in steps)),
+        NEAR * height,
+    )
     ends = {group.name: ends_of(discretization, group) for group in discretization.groups}
     return max(
         _scattered(discretization, section, ends or {"": everywhere(discretization)}).values()
     )
+
+
+def _steps_below(
+    discretization: Discretization, first: float, rock: Rock
+) -> list[tuple[float, tuple[Rock, Rock]]]:
+    """List depths in m, and the rocks beside them, of steps that stand for a layered earth.
+
+    Below a first depth in m, where a given rock begins; none where the earth varies sideways.
+    """
+    earth = discretization.earth
+    if not earth.layered or discretization.extremes.uniform:
+        return []
+    ends = np.linspace(first, discretization.grid.limits("z")[1], _SAMPLED + 1)
+    samples = earth.sample(0.5 * (ends[1:] + ends[:-1]), None)
+    names = discretization.physics.needs
+    columns = np.broadcast_arrays(*(samples[name] for name in names))
+    medium = layered_waves(discretization).medium
+    rocks = [Rock(*medium(*parameters)) for parameters in np.stack(columns, axis=1).tolist()]
+    speeds = np.log([each.vs or each.vp for each in (rock, *rocks)])
+    changes = np.floor(np.cumsum(np.abs(np.diff(speeds))) / _STEP)
+    beds = np.split(np.arange(_SAMPLED), np.flatnonzero(np.diff(changes)) + 1)
+    media = [rock, *(rocks[bed[len(bed) // 2]] for bed in beds[1:])]
+    depths = [float(ends[bed[0]]) for bed in beds[1:]]
+    return list(zip(depths, pairwise(media), strict=True))
 
 
 def _rocks_at_top(discretization: Discretization) -> list[Rock]:

@@ -57,8 +57,8 @@ from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES, moved
 from seismo.grid.interpolation import RADIUS
+from seismo.runs.prediction.contacts.directivity import is_isotropic, strengths
 from seismo.runs.prediction.contacts.layered_error import layered_error
-from seismo.runs.prediction.contacts.radiation import is_isotropic, strengths
 from seismo.runs.prediction.contacts.row_errors import reading_errors
 from seismo.runs.prediction.lines import WarningLines, named, up_to
 from seismo.scenario.units import with_unit

@@ -15,6 +15,7 @@ import numpy as np
 
 from seismo.acquisition.sources import PointSource
 from seismo.exact.stack import EVEN, ORDERS, psv_weights
+from seismo.runs.prediction.contacts.directivity import strengths
 from seismo.runs.prediction.contacts.stack_network import RadiatingSource
 from seismo.solver.discretization import Discretization
 
@@ -64,28 +65,6 @@ def _radiating(
         source.position[2], tuple(orders[kept].tolist()),
         tuple(tuple(row) for row in columns[kept].round(6).tolist()), growth, dimensions,
     )  # fmt: skip
-
-
-def strengths(source: PointSource) -> tuple[np.ndarray, np.ndarray]:
-    """Return force (3) and moment (3, 3) of a source; of pressure and volume sources any size."""
-    strength = source.strength
-    force = np.zeros(3)
-    moment = np.zeros((3, 3))
-    if "" in strength:
-        return force, np.eye(3)
-    for name, amount in strength.items():
-        axes = ["xyz".index(axis) for axis in name]
-        if len(axes) == 1:
-            force[axes[0]] = amount
-        else:
-            moment[axes[0], axes[1]] = moment[axes[1], axes[0]] = amount
-    return force, moment
-
-
-def is_isotropic(source: PointSource) -> bool:
-    """Whether a source radiates P waves alone."""
-    force, moment = strengths(source)
-    return not force.any() and bool((moment == moment[0, 0] * np.eye(3)).all())
 
 
 def _transverse(source: PointSource) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,8 @@ receiver and r between them::
 
     error^2 = 1 / pi  integral  e^2 (r / (2 r_s r_r))^(n - 1)  dS
 
-which is e^2 for a plane half way. A body errs in no more than its volume: thinner than the cell
+which is e^2 for a plane half way; times the energy that the source radiates to the part over that
+to the receiver, by its direction. A body errs in no more than its volume: thinner than the cell
 that averages are taken over, in that share of it.
 
 Contacts of tilted rock are counted as contacts of rock whose axis is upright
@@ -38,8 +39,10 @@ from typing import NamedTuple
 import numpy as np
 
 from seismo.acquisition.receivers import paths_of, thinned
+from seismo.acquisition.sources import PointSource
 from seismo.equations.rock import elastic_constants
 from seismo.grid.grid import AXES, Grid
+from seismo.runs.prediction.contacts.directivity import is_isotropic, radiated, wave_shares
 from seismo.solver.accuracy.stencil import PowerLaw
 from seismo.solver.discretization import Discretization
 
@@ -56,6 +59,7 @@ ALL_NODES = 100_000
 LINES_OF_PART = 9
 _MOST_ENDS = 50  # sources, and receivers, that waves are scattered between
 _MOST_FACES = 2000
+_LEAST_DIRECT = 0.15  # energy by direction, of the mean of all, that counts; at most 1
 _ALONG_GRID = 0.4  # of the error of contacts that dip: that of contacts along the grid
 _ALONG = 16  # places in a cell, by which a dip is known
 _PLACES = 5  # along an axis, where the motion is wanted everywhere
@@ -127,18 +131,42 @@ def _shares(discretization: Discretization, at: np.ndarray) -> Iterator[np.ndarr
         return np.maximum(lengths, nearest)
 
     sources = [source for shot in discretization.shots for source in shot.sources]
+    by_position = {tuple(source.position): source for source in sources if source.is_local}
     local = np.array([source.position for source in sources if source.is_local]).reshape(-1, 3)
+    power = discretization.grid.dimensions - 1
     paths = list(paths_of(local, discretization.groups))
     if not paths or discretization.scenario.output.maps:
         paths.append((local, _everywhere(discretization.grid)))
     for starts, ends in paths:
         acting, reading = (thinned(positions, _MOST_ENDS) for positions in (starts, ends))
         from_receivers = distances(reading, at)
-        times = [1.0 / (2.0 * from_receivers)] * any(not source.is_local for source in sources)
-        for source in acting:
-            straight = distances(reading, source[None])
-            times.append(straight / (2.0 * distances(source[None], at) * from_receivers))
-        yield np.concatenate(times) ** (discretization.grid.dimensions - 1) / math.pi
+        shares = [(1.0 / (2.0 * from_receivers)) ** power]
+        shares *= any(not source.is_local for source in sources)
+        for position in acting:
+            straight = distances(reading, position[None])
+            share = straight / (2.0 * distances(position[None], at) * from_receivers)
+            source = by_position.get(tuple(position.tolist()))
+            directed = _directed(discretization, source, reading, at) if source else 1.0
+            shares.append(share**power * directed)
+        yield np.concatenate(shares) / math.pi
+
+
+def _directed(
+    discretization: Discretization, source: PointSource, reading: np.ndarray, at: np.ndarray
+) -> np.ndarray | float:
+    """Return the energy (path, n) that a source sends to places over that to its receivers.
+
+    Waves that it sends elsewhere reach receivers, too, where it sends them the least.
+    """
+    medium = discretization.earth.at(np.array([source.position]), discretization.grid.dimensions)
+    vp, vs = (float(np.ravel(medium.get(name, 0.0))[0]) for name in ("vp", "vs"))
+    if not (vp and vs) or is_isotropic(source):
+        return 1.0
+    of_moments = 2 * (source.kind != "force")
+    waves = wave_shares(vp, vs, discretization.grid.dimensions + 1 + of_moments)
+    energy = radiated(source, waves, np.concatenate([reading, at]) - source.position).sum(axis=0)
+    energy = np.clip(energy, _LEAST_DIRECT, 1.0)
+    return np.asarray(energy[len(reading) :] / energy[: len(reading), None])
 
 
 def _everywhere(grid: Grid) -> np.ndarray:
