@@ -71,6 +71,10 @@ def check(
     device: DeviceNumber = None,
     gpus: GpuCountOption = None,
     accuracy: AccuracyOption = None,
+    prices: Annotated[
+        bool,
+        typer.Option("--prices", help="Also list grids for other errors, and what they take."),
+    ] = False,
 ) -> None:
     """Validate a scenario; report time step, resolution, expected error, memory and run time.
 
@@ -82,7 +86,7 @@ def check(
 
     run = UnplacedRun(load_placed(file, accuracy))
     choices, why = select_backends(run, backend, device, gpus)
-    plan = make_plan(run, choices[0], len(choices))
+    plan = make_plan(run, choices[0], len(choices), prices)
     if why:
         print(f"{choices[0].note}; {why}", file=sys.stderr)
     if as_json:

@@ -6,4 +6,5 @@ FEATURE = Feature(
     "chosen_grids",
     applies=lambda scenario: scenario.grid.is_open or scenario.boundaries.layer.is_open,
     completed="choice:with_grid",
+    prices="prices:prices",
 )

@@ -15,12 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from seismo.errors import SeismoError
 from seismo.runs.prediction.accuracy import (
     CONTACTS,
+    READ_BESIDE,
     SENT_BACK,
     Expected,
     expected_error,
@@ -71,6 +72,7 @@ _LAYERS_CLOSELY = 10  # of so many points the last does not matter
 _WORTH = 0.7  # of a reflection, that more points have to leave where they do not suffice
 _LONGER = 0.97  # share of the time that bounded differences have to take
 _ROUNDS = 3  # grids with layers, in search of one that keeps to the accuracy
+_LEAST_STEP = 0.6  # factor of the error that is aimed at, after layers held that of a grid
 _COARSER = 1.25  # factor of the spacing where layers hold the error
 _WINDOW = 0.88  # share of a spacing, down to which lengths are compared
 _WIDER_WINDOW = 0.5  # the same where the spacing has to divide the extents
@@ -187,10 +189,10 @@ class GridSearch:
             error = grid.expected.error
             if error <= CLOSE * self._wanted or grid.unmended >= self._wanted:
                 break
-            if grid.error_of(SENT_BACK, GRAZING) >= self._wanted:
-                grids += self._coarser(grid)
+            if grid.error_of(SENT_BACK, GRAZING) >= self._wanted and len(grids) > 1:
+                grids += self._coarser(grids[0])
                 break
-            share *= self._wanted / error
+            share *= max(_LEAST_STEP, self._wanted / error)
             first = grid
         suitable = [grid for grid in grids if grid.expected.error <= CLOSE * self._wanted]
         if suitable:
@@ -388,22 +390,25 @@ class GridSearch:
         remaining = math.sqrt(max(0.0, self._wanted**2 - others**2))
         remaining = max(remaining, (1.0 - _FOR_GRID**2) * self._wanted)
         grazes = candidate.error_of(GRAZING) > 0.3 * remaining
+        # As `expected_error` asks for them.
+        beside = math.sqrt(max(0.0, others**2 - candidate.error_of(READ_BESIDE) ** 2))
         along: dict[int, float] = {}
 
+        @cache
         def sent(points: int) -> float:
             along[points] = candidate.error_of(GRAZING)
             if grazes and points != present and candidate.coarser == 1.0:
                 thicker = self._discretized(candidate.keys | {"boundaries.layer.points": points})
                 along[points] = grazing_error(thicker)
-            back = sent_back(discretization, points, candidate.coarser, self._wanted)
+            back = sent_back(discretization, points, candidate.coarser, beside)
             return math.hypot(back, along[points])
 
         if present is None:
-            return candidate.reflecting(sent_back(discretization, beside=others))
+            return candidate.reflecting(sent_back(discretization, beside=beside))
         first = sent(present)
         points = present
         error = first
-        if first > remaining:
+        if first > remaining and sent(2 * present) < _WORTH * first:
             most = min(MOST_LAYER_POINTS, _LAYERS_TIMES * present)
             points, error = least_points(sent, remaining, present, most, _LAYERS_CLOSELY)
             if error > CLOSE * remaining and error > _WORTH * first:

@@ -74,6 +74,7 @@ def check(
     device: int | None = None,
     gpus: int | Literal["auto"] | None = None,
     accuracy: str | float | None = None,
+    prices: bool = False,
 ) -> Plan:
     """Plan a run as `seismo check` does; the plan prints as its page.
 
@@ -83,6 +84,7 @@ def check(
         device: see `seismo.run`.
         gpus: see `seismo.run`.
         accuracy: see `seismo.run`.
+        prices: whether the page lists grids for other errors, too, and what they take.
 
     Raises:
         ScenarioError: with every mistake, in `messages`.
@@ -91,18 +93,20 @@ def check(
     """
     run = UnplacedRun(load_placed(scenario, accuracy))
     choices, _ = select_backends(run, backend, device, gpus)
-    return make_plan(run, choices[0], len(choices))
+    return make_plan(run, choices[0], len(choices), prices)
 
 
 def make_plan(
-    run: Scenario | UnplacedRun, choice: BackendChoice | None = None, devices: int = 1
-) -> Plan:
+    run: Scenario | UnplacedRun, choice: BackendChoice | None = None, devices: int = 1,
+    prices: bool = False,
+) -> Plan:  # fmt: skip
     """Plan a run without running it.
 
     Args:
         run: of a checked scenario, or that.
         choice: where it will run (`seismo.backends.select.choose`), the CPU when None.
         devices: that share it.
+        prices: whether its page lists grids for other errors.
 
     Raises:
         ScenarioError: the scenario cannot be run as written.
@@ -126,7 +130,7 @@ def make_plan(
         discretization, memory, needs, output, backend.describe()["device"], division, sharing,
         together, speed.seconds(discretization, together, backend),
         speed.map_seconds(discretization, backend),
-        [text for _, text in refused], next((code for code, _ in refused), 0),
+        [text for _, text in refused], next((code for code, _ in refused), 0), backend, prices,
     )  # fmt: skip
 
 

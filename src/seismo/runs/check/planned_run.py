@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+from seismo.backends.base import Backend
 from seismo.features import giving
 from seismo.runs.coordinates import size_and_depth
 from seismo.runs.prediction.accuracy import Expected
@@ -38,6 +39,8 @@ class PlannedRun:
         map_seconds: of it for maps of largest values.
         refusals: why the run would not start on this machine.
         exit_code: that `run` would end with for that, 0 where it would start.
+        backend: of a device that it is planned for.
+        shows_prices: whether the page has the prices of other errors.
     """
 
     discretization: Discretization
@@ -52,6 +55,8 @@ class PlannedRun:
     map_seconds: float
     refusals: list[str]
     exit_code: int = 0
+    backend: Backend | None = field(default=None, compare=False)
+    shows_prices: bool = False
 
     @cached_property
     def _assessment(self) -> Assessment:
@@ -106,6 +111,13 @@ class PlannedRun:
         return cheaper_grid(self.discretization, self.expected)
 
     @cached_property
+    def prices(self) -> list[Any]:
+        """The grids for other errors, and what they take (`Price`); it takes some seconds."""
+        scenario = self.discretization.scenario
+        listed = (feature["prices"](scenario, self.backend) for feature in giving("prices"))
+        return [price for prices in listed for price in prices]
+
+    @cached_property
     def findings(self) -> dict[Finding, Any]:
         """Facts that features find; None where there is nothing to say."""
         return {
@@ -149,6 +161,7 @@ class PlannedRun:
             "remedy": self.remedy,
             "cheaper": self.cheaper and asdict(self.cheaper),
             **{finding.key: fact and fact.as_dict() for finding, fact in self.findings.items()},
+            **({"prices": [price.as_dict() for price in self.prices]} if self.shows_prices else {}),
             "memory_bytes": self.memory.as_dict(),
             "memory_needed": [demand.as_dict() for demand in self.demands],
             "output_bytes": self.output.as_dict(),

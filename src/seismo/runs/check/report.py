@@ -120,6 +120,11 @@ def print_plan(plan: PlannedRun, console: Console) -> None:
     for label, text in _facts(plan):
         console.print(f"{label:<12}{text}", markup=False, highlight=False, soft_wrap=True)
     console.print(_layers(plan))
+    if plan.shows_prices:
+        console.print(_prices(plan))
+        obstacles = dict.fromkeys(price.obstacle for price in plan.prices if price.obstacle)
+        for obstacle in obstacles:
+            console.print(f"  {obstacle}", markup=False, highlight=False, soft_wrap=True)
     for warning in plan.warnings:
         label = "[yellow]warning[/yellow]"
         if warning in plan.errors or warning in plan.refusals:
@@ -336,6 +341,21 @@ def _files(plan: PlannedRun) -> Iterator[tuple[str, str]]:
         yield "files", "; ".join(descriptions)
     for medium in (p for p in discretization.earth.model_parts if isinstance(p, RandomMedium)):
         yield "random", medium.described()
+
+
+def _prices(plan: PlannedRun) -> Table:
+    """Show the cheapest grids for some errors, on one of the devices."""
+    table = Table(title=f"prices of errors, on {plan.device}", title_justify="left")
+    for heading in ("error", "expected", "spacing (m)", "order", "layer.points", "points",
+                    "memory", "run time"):  # fmt: skip
+        table.add_column(heading, justify="right")
+    for price in plan.prices:
+        table.add_row(
+            percent(price.wanted), percent(price.expected), f"{price.spacing:.6g}",
+            str(price.order), str(price.points), f"{price.grid_points / 1e6:.3g} million",
+            with_unit(price.memory, "B"), clock_time(price.seconds),
+        )  # fmt: skip
+    return table
 
 
 def _signed(value: float) -> str:

@@ -30,7 +30,9 @@ CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the m
 
 
 def _ends(discretization: Discretization) -> WarningLines:
-    """An extent that is no whole number of spacings ends elsewhere."""
+    """An extent that is no whole number of spacings ends elsewhere; a chosen one where it may."""
+    if "grid.spacing" in discretization.scenario.chosen:
+        return
     for axis in discretization.grid.axes:
         length = getattr(discretization.scenario.grid.extent, axis)
         spacing = discretization.grid.spacing[AXES.index(axis)]
