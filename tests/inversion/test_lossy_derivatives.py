@@ -60,9 +60,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "rock", slow_cases_but({"fixed losses", "fluid of points", "sh", "acoustic"}, CASES)
-)
+@pytest.mark.parametrize("rock", slow_cases_but({"fixed losses", "acoustic"}, CASES))
 def test_derivatives_are_those_of_runs(rock: Rock) -> None:
     check(rock, step=STEP)
 
@@ -89,7 +87,9 @@ def test_products_are_transposes_in_single_precision() -> None:
     check(Rock("elastic", ELASTIC, precision="float32"), 1e-5, single=False)
 
 
-@pytest.mark.parametrize("source", ["moment_tensor", "volume_rate"])
+@pytest.mark.parametrize(
+    "source", ["moment_tensor", pytest.param("volume_rate", marks=pytest.mark.slow)]
+)
 def test_sources_act_on_a_free_surface(source: str) -> None:
     """Strains have what the surface adds to those of a source."""
 
