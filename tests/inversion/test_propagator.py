@@ -223,6 +223,9 @@ def test_a_chosen_grid_has_differences_for_all_models():
     wave = seismo.Propagator(document | {"grid": grid}, ["vp"], {"vp": VALUES["vp"]})
     assert wave.scenario.grid.stencil == "fitted"
     assert "grid.spacing" in wave.scenario.chosen
+    slow = {"vp": (300.0, VALUES["vp"][1])}
+    with pytest.raises(ScenarioError, match=r"was chosen for the rock .* give a spacing of"):
+        seismo.Propagator(document | {"grid": grid}, ["vp"], slow)
 
 
 def test_other_parameters_are_refused_in_a_call(waves):

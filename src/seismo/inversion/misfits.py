@@ -186,7 +186,7 @@ def comparison(kind: str | TraceMisfit, **options: Any) -> TraceMisfit:
 
     Raises:
         ValueError: there is no such kind.
-        TypeError: the kind has no such option, or needs one, or observed traces have another form.
+        TypeError: the kind has no such option, or needs one.
     """
     if not callable(kind) and kind not in KINDS:
         raise ValueError(f"kind: {kind!r}; use {', '.join(KINDS)} or a function")

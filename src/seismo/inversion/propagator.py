@@ -28,6 +28,7 @@ from seismo.inversion.pullback import Pullback
 from seismo.inversion.pushforward import Pushforward
 from seismo.inversion.refusals import (
     refuse_bounds,
+    refuse_coarse,
     refuse_several,
     refuse_underivable,
     refuse_unsuited,
@@ -111,6 +112,7 @@ class Propagator:
             models = ModelRange(bounds_of_rock(self.bounds))
         chosen = choose(backend, device, threads, ranks).make(self.scenario.precision)
         self.discretization = discretize(self.scenario, chosen.batch_points, models=models)
+        refuse_coarse(self.discretization, self.bounds)
         if self.parameters and remembers(self.discretization.physics):
             self.discretization = recording(self.discretization)
         self.simulation = Simulation(self.discretization, chosen, from_rest=True)

@@ -23,6 +23,8 @@ from seismo.solver.accuracy.time_step import ORDINARY
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.earth_samples import conversion_of
 
+_LEAST_POINTS = 2.0  # in the shortest wavelength: a grid does not carry waves of fewer
+_ADVISED_POINTS = 3.0
 ParameterBounds = Mapping[str, tuple[float, float]]
 
 
@@ -70,6 +72,28 @@ def refuse_several(scenario: Scenario) -> None:
         raise scenario.mistake(
             "ensemble",
             problem="has members, and a propagator runs the models it is given; leave it out",
+        )
+
+
+def refuse_coarse(discretization: Discretization, bounds: ParameterBounds) -> None:
+    """Refuse a grid that was chosen for the scenario's rock, where slower rock may be given.
+
+    Raises:
+        ScenarioError: waves of the slowest have too few points.
+    """
+    scenario = discretization.scenario
+    speeds = [
+        low for name, (low, _) in bounds.items() if parameter_of(name) in ("vp", "vs") and low
+    ]
+    if "grid.spacing" not in scenario.chosen or not speeds:
+        return
+    spacing = max(discretization.waves.spacing)
+    shortest = min(speeds) / discretization.highest_frequency
+    if shortest < _LEAST_POINTS * spacing:
+        raise ScenarioError(
+            f"grid.spacing: {spacing:g} m was chosen for the rock of the scenario, and waves of "
+            f"{min(speeds):g} m/s, within the bounds, have {shortest / spacing:.2g} points in the "
+            f"shortest wavelength; give a spacing of {shortest / _ADVISED_POINTS:.3g} m or less"
         )
 
 

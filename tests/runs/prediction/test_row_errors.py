@@ -125,6 +125,23 @@ def test_stresses_on_a_free_surface_over_a_contact_err_as_told() -> None:
     assert 0.002 < error < 0.03
 
 
+def test_depths_between_all_sources_and_their_contact_keep_their_law() -> None:
+    """Waves come to them the other way; one on the other side of the contact counts."""
+    given = document(rock(600.0), rock(1800.0), UP, -8.0, 6.0, {"strain": (0.25,)})
+    (source,) = given["sources"]
+    (receiver,) = given["receivers"]
+    z = receiver["positions"][0]["z"]
+    contact = given["model"][0]["layers"][1]["top"]
+    known = []
+    for share in (0.5, -8.0):
+        near = source["position"] | {"z": z + share * (contact - z)}
+        changed = given | {"sources": [source | {"position": near}]}
+        discretization = discretize(from_dict(changed))
+        known.append(any(reading_errors(discretization).values()))
+        assert any(reading.error > 0.0 for reading in expected_error(discretization).reading)
+    assert known == [False, True]
+
+
 def test_readings_of_other_rows_keep_their_laws() -> None:
     """Fibres, and VTI rocks, whose waves count as those of isotropic ones."""
     given = document(rock(600.0), rock(1800.0), UP, -8.0, 6.0, {"strain": (0.25,)})

@@ -34,6 +34,7 @@ from seismo.runs.prediction.remedy import (
     least_points,
     raised,
     remedy_of,
+    unreached,
 )
 from seismo.runs.prediction.resolution import layers_of
 from seismo.scenario.sections.grid import MOST_LAYER_POINTS
@@ -396,10 +397,10 @@ def _inaccurate(
     discretization: Discretization, expected: Expected, remedy: Remedy
 ) -> Iterator[str]:
     """Warn of errors that other grids would avoid."""
-    if expected.error > discretization.scenario.grid.accuracy and warned_of(
-        discretization, expected
-    ):
-        yield f"grid: the traces will err by {expected}; {remedy(discretization, expected)}"
+    subject = warned_of(discretization, expected)
+    if subject and expected.error > discretization.scenario.grid.accuracy:
+        described = unreached if subject == "unreached" else remedy
+        yield f"grid: the traces will err by {expected}; {described(discretization, expected)}"
 
 
 def beside_plane(discretization: Discretization) -> Iterator[str]:

@@ -175,24 +175,25 @@ class SurveySettings(ScenarioSection):
             ScenarioError: with every mistake of the scenario, or of the parts.
         """
         scenario = self._own_scenario()
-        model = self._document.data
+        model: Any = self._document.data
         for key in path:
             model = (model or {}).get(key)
-        if model is None:
-            return scenario
         try:
-            return scenario.changed({"model": model})
+            if model is not None:
+                scenario = scenario.changed({"model": model})
         except ScenarioError as error:
             key = f"{'.'.join(path)}["
             problems = [text.replace("model[", key) for text in error.messages]
             raise ScenarioError(*(f"{self._document.name}: {p}" for p in problems)) from None
+        # A grid that is left to the program suits these waves.
+        return with_chosen_values(scenario, stencil="fitted")
 
     def _own_scenario(self) -> Scenario:
         """Return the scenario as it is in its file, or in this one."""
         if self._inline is None:
-            return with_chosen_values(load(self._base / self.scenario), stencil="fitted")
+            return load(self._base / self.scenario)
         try:
-            return with_chosen_values(check(self._inline, self._base), stencil="fitted")
+            return check(self._inline, self._base)
         except ScenarioError as error:
             messages = (_POSITION.sub(r"\1scenario.", text) for text in error.messages)
             raise ScenarioError(*messages) from None

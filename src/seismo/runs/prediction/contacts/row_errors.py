@@ -33,7 +33,8 @@ def reading_errors(discretization: Discretization) -> dict[str, dict[float, floa
     """Return the errors of receivers beside contacts by the rows that they read.
 
     By the name of a set and by depth in m, those of the waves that contacts send included. Fibres
-    have none, nor have depths whose rows are not those of a stack.
+    have none, nor have depths whose rows are not those of a stack, or that all sources are nearer
+    to its contacts than.
     """
     if discretization.interpolation.layers is None or not in_layers(discretization):
         return {}
@@ -58,8 +59,15 @@ def reading_errors(discretization: Discretization) -> dict[str, dict[float, floa
     start = 0
     for name, of_set in depths.items():
         chosen = np.isin(distances, ends[name].distances)
-        largest = worst[start : start + len(of_set)][:, chosen].max(axis=1, initial=0.0)
-        errors[name] = {depth.z: float(e) for depth, e in zip(of_set, largest, strict=True)}
+        rows = slice(start, start + len(of_set))
+        largest = worst[rows][:, chosen].max(axis=1, initial=0.0)
+        # Where every source is between a depth and its contact, no wave was computed.
+        reached = squares[0, :, rows][:, :, chosen].max(axis=(0, 2), initial=0.0) > 0.0
+        of_depths: dict[float, float] = {}
+        for depth, error, is_reached in zip(of_set, largest, reached, strict=True):
+            if is_reached:
+                of_depths[depth.z] = max(float(error), of_depths.get(depth.z, 0.0))
+        errors[name] = of_depths
         start += len(of_set)
     return errors
 
