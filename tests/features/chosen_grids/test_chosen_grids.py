@@ -11,7 +11,8 @@ import yaml
 import seismo
 from seismo.backends.select import choose
 from seismo.errors import ScenarioError
-from seismo.features.chosen_grids.choice import Candidate, GridSearch, chosen_length
+from seismo.features.chosen_grids.choice import Candidate, GridSearch
+from seismo.features.chosen_grids.lengths import chosen_length
 from seismo.features.chosen_grids.prices import prices
 from seismo.runs.check import load_placed
 from seismo.runs.check.plan import make_plan
@@ -19,6 +20,7 @@ from seismo.runs.prediction.accuracy import expected_error
 from seismo.runs.preview import preview
 from seismo.scenario import from_dict, load, parse
 from seismo.solver.discretize import discretize
+from seismo.solver.grid_layout import settled
 
 TEXT = """\
 physics: acoustic_variable_density
@@ -226,3 +228,58 @@ def test_prices_name_what_keeps_an_error_out_of_reach():
     (price,) = prices(from_dict(data), choose("cpu").make("float32"), [0.002])
     assert price.expected > 0.002
     assert "relaxation mechanisms" in price.obstacle
+
+
+def sized(x, z, refinement=None, **faces):
+    """Return the scenario with extents in m, and faces."""
+    data = yaml.safe_load(TEXT)
+    data["grid"] = {"extent": {"x": x, "z": z}, "accuracy": 0.05}
+    if refinement:
+        data["grid"]["refinement"] = refinement
+    data["boundaries"] = faces
+    return from_dict(data)
+
+
+def test_the_period_is_the_extent():
+    sideways = sized(1037.0, 713.0, x_min="periodic", x_max="periodic")
+    for most in (9.2, 14.0, 31.0):
+        h = chosen_length(sideways, most)
+        assert 1037.0 / h == pytest.approx(round(1037.0 / h), abs=1e-6)
+        assert 0.85 * most < h <= most
+    both = sized(1037.0, 713.0, x_min="periodic", x_max="periodic", bottom="rigid")
+    with pytest.raises(ScenarioError, match=r"have no common spacing; give grid\.spacing$"):
+        chosen_length(both, 9.0)
+
+
+@pytest.mark.parametrize("extents", [(1037.0, 713.0), (1023.0, 713.0), (1000.1, 333.3)])
+@pytest.mark.parametrize("most", [9.05, 13.3, 29.7])
+def test_the_grid_covers_the_extents(extents, most):
+    h = chosen_length(sized(*extents), most)
+    assert all(round(length / h) * h >= length * (1.0 - 1e-9) for length in extents)
+    assert h > 0.85 * most
+
+
+def test_without_common_cells_is_no_plane():
+    uneven = load_placed(sized(1037.0, 713.0, "auto"))
+    assert uneven.grid.planes == ()
+    assert not uneven.grid.plane_is_open
+
+
+def test_layers_beside_a_plane_have_coarse_cells():
+    data = yaml.safe_load(TEXT)
+    data["physics"] = "elastic_sh"
+    data["grid"] = {"extent": {"x": 600.0, "z": 1200.0}, "accuracy": 0.05}
+    layers = [{"top": top, "vs": vs, "rho": 2000.0} for top, vs in ((0.0, 600.0), (250.0, 3000.0))]
+    data["model"] = [{"type": "layers", "layers": layers}]
+    position = {"x": 200.0, "z": 100.0}
+    wavelet = {"type": "ricker", "frequency": 10.0}
+    data["sources"] = [{"type": "force", "position": position, "wavelet": wavelet,
+                        "force": {"y": 1.0}}]  # fmt: skip
+    points = [{"x": 400.0, "z": 100.0}]
+    data["receivers"] = [{"name": "a", "type": "points", "positions": points}]
+    single = load_placed(from_dict(data))
+    data["grid"] |= {"refinement": "auto", "spacing": "auto"}
+    refined = load_placed(from_dict(data))
+    assert settled(refined).grid.planes
+    thick = [s.grid.spacing.x * s.boundaries.layer.points for s in (single, refined)]
+    assert 0.5 * thick[0] < 3.0 * thick[1] < 1.6 * thick[0]

@@ -19,6 +19,7 @@ from functools import cache, partial
 from typing import Any
 
 from seismo.errors import SeismoError
+from seismo.features.chosen_grids.lengths import chosen_length, has_common_cells
 from seismo.runs.prediction.accuracy import (
     CONTACTS,
     READ_BESIDE,
@@ -50,6 +51,7 @@ from seismo.scenario.quantities import AUTO
 from seismo.scenario.sections.grid import MOST_LAYER_POINTS
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
+from seismo.solver.grid_layout import settled
 
 _MACHINE = speed.RooflineMachine("cpu")
 _AT_PERCENT = 6.0  # points in the shortest wavelength of the first grid, for an error of 1 %
@@ -74,15 +76,6 @@ _LONGER = 0.97  # share of the time that bounded differences have to take
 _ROUNDS = 3  # grids with layers, in search of one that keeps to the accuracy
 _LEAST_STEP = 0.6  # factor of the error that is aimed at, after layers held that of a grid
 _COARSER = 1.25  # factor of the spacing where layers hold the error
-_WINDOW = 0.88  # share of a spacing, down to which lengths are compared
-_WIDER_WINDOW = 0.5  # the same where the spacing has to divide the extents
-_UNEVEN = 0.9  # worth of a spacing that leaves a part of a cell, beside one that does not
-_NOWHERE = 0.3  # the same where faces, or cells below a plane, have to lie at the ends
-_SHORT_OF = 0.97  # the same of a grid that ends before its extent
-_OFF_CONTACTS = 0.95  # the same of a spacing whose nodes miss a contact of layers
-_DIGITS = 0.99  # the same for each digit beyond the first two
-_LONG = 5  # digits of a number that nobody would choose
-_PART = 0.8  # worth of such a number
 
 
 def with_grid(scenario: Scenario) -> Scenario:
@@ -161,7 +154,10 @@ class GridSearch:
         layer = scenario.boundaries.layer
         is_free = {name: grid.is_open and name not in grid.model_fields_set
                    for name in ("order", "stencil")}  # fmt: skip
-        self.scenario = scenario
+        # A plane needs extents of whole cells.
+        self._has_no_plane = grid.is_open and grid.plane_is_open and not has_common_cells(scenario)
+        without: dict[str, Any] = {"grid.refinement": []}
+        self.scenario = scenario.completed(without) if self._has_no_plane else scenario
         self._wanted = grid.accuracy
         self._order_is_free = grid.is_open and (is_free["order"] or grid.order == AUTO)
         self._orders = tuple(ORDER_COST) if self._order_is_free else (grid.order,)
@@ -178,6 +174,29 @@ class GridSearch:
         Raises:
             ScenarioError: no grid carries its waves, or it cannot be run as written.
         """
+        return self._with_plane(self._of_one_spacing())
+
+    def _with_plane(self, candidate: Candidate) -> Candidate:
+        """Return a grid with the plane that is left to the program, and layers of coarse cells."""
+        if not self.scenario.grid.plane_is_open:
+            return candidate
+        try:
+            planes = settled(self.scenario.completed(candidate.keys)).grid.planes
+        except SeismoError:  # as the run will say
+            return candidate
+        if not planes:
+            return candidate
+        keys = dict(candidate.keys)
+        if "boundaries.layer.points" in keys:
+            points = keys["boundaries.layer.points"]
+            keys["boundaries.layer.points"] = math.ceil(points / planes[0].factor)
+        if candidate.coarser != 1.0:
+            return replace(candidate, keys=keys)
+        refined = of_survey(discretize(self.scenario.completed(keys)))
+        back = candidate.error_of(SENT_BACK)
+        return Candidate(keys, refined, expected_error(refined, back))
+
+    def _of_one_spacing(self) -> Candidate:
         first = self._first()
         if not self.scenario.grid.is_open:
             return self._with_layers(first)
@@ -214,14 +233,14 @@ class GridSearch:
             candidate = coarser
             yield candidate
 
-    def _keys(self, spacing: float, order: Any, points: int, long_steps: bool = False) -> Any:
+    def _keys(self, spacing: float, order: Any, points: int) -> Any:
         keys: dict[str, Any] = {}
         if self.scenario.grid.is_open:
             keys["grid.spacing"] = spacing
+        if self._has_no_plane:
+            keys["grid.refinement"] = []
         if self._order_is_free:
             keys["grid.order"] = order
-        if long_steps:
-            keys["grid.stencil"] = "long_steps"
         if self._points_are_free:
             keys["boundaries.layer.points"] = points
         return keys
@@ -244,6 +263,7 @@ class GridSearch:
         spacing = min(self._extents()) / _FIRST_CELLS
         order = self._orders[0]
         for trial in range(_HALVINGS + 1):
+            spacing = chosen_length(self.scenario, spacing)
             keys = self._keys(spacing, order, LEAST_POINTS)
             try:
                 discretization = self._discretized(keys)
@@ -258,6 +278,7 @@ class GridSearch:
             if finer < _NEAR_FIRST and (trial or finer > 1.0 / _NEAR_FIRST):
                 break
             spacing = self._limited(discretization, spacing / finer)
+        spacing = chosen_length(self.scenario, spacing)
         return self._evaluated(self._keys(spacing, order, self._thick(discretization)))
 
     def _extents(self) -> list[float]:
@@ -436,53 +457,3 @@ class GridSearch:
         longer = replace(longer, expected=expected_error(discretization, back))
         is_worse = longer.expected.error > max(self._wanted, candidate.expected.error)
         return candidate if is_worse else longer
-
-
-def chosen_length(scenario: Scenario, most: float) -> float:
-    """Return a spacing in m, below a largest: a short number that divides extents, if it is near.
-
-    Nodes meet contacts of layers where such a spacing is near, too. Of refined grids the cells
-    below the plane count, which have to divide the extents.
-    """
-    grid = scenario.grid
-    extents = [length for length in (grid.extent.x, grid.extent.y, grid.extent.z) if length]
-    subdivision = 3.0 if grid.refinement else 1.0
-    faces = scenario.boundaries.model_dump(exclude={"layer"}).values()
-    has_to_divide = bool(grid.refinement) or not {"rigid", "periodic"}.isdisjoint(faces)
-    contacts = [
-        layer.top - grid.origin.top
-        for section in scenario.model
-        if section.type == "layers"
-        for layer in section.layers[1:]
-        if grid.origin.top < layer.top < grid.origin.top + grid.extent.z
-    ]
-
-    def worth(cell: float) -> float:
-        digits = len(f"{cell:.6f}".replace(".", "").strip("0"))
-        value = cell * (_DIGITS ** max(0, digits - 2) if digits < _LONG else _PART)
-        if not all(_is_whole(extent / cell) for extent in extents):
-            covered = all(round(e / cell) * cell >= e * (1.0 - 1e-9) for e in extents)
-            value *= _NOWHERE if has_to_divide else _UNEVEN
-            value *= 1.0 if covered else _SHORT_OF
-        met = all(_is_whole(subdivision * z / cell) for z in contacts)
-        return value * (1.0 if met else _OFF_CONTACTS)
-
-    window = _WIDER_WINDOW if has_to_divide else _WINDOW
-    return max(_lengths(subdivision * most, extents[0], window), key=worth) / subdivision
-
-
-def _lengths(most: float, extent: float, window: float) -> Iterator[float]:
-    """Yield lengths of up to three digits between a share of the largest and that, and parts."""
-    unit = 10.0 ** (math.floor(math.log10(window * most)) - 2)
-    first = math.ceil(window * most / unit)
-    last = math.floor(most / unit * (1.0 + 1e-9))
-    for number in range(first, last + 1):
-        yield float(f"{number * unit:.4g}")
-    # To fall back on where extents have no such number in common.
-    fewest = math.ceil(extent / most * (1.0 - 1e-9))
-    for cells in range(fewest, int(extent / (window * most)) + 1):
-        yield extent / cells
-
-
-def _is_whole(count: float) -> bool:
-    return abs(count - round(count)) < 1e-9 * count

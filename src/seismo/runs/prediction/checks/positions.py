@@ -31,9 +31,12 @@ CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the m
 
 def _ends(discretization: Discretization) -> WarningLines:
     """An extent that is no whole number of spacings ends elsewhere; a chosen one where it may."""
-    if "grid.spacing" in discretization.scenario.chosen:
-        return
+    is_chosen = "grid.spacing" in discretization.scenario.chosen
+    faces = discretization.scenario.boundaries
     for axis in discretization.grid.axes:
+        kinds = {getattr(faces, face) for face in FACES[axis]}
+        if is_chosen and kinds.isdisjoint(("rigid", "periodic")):
+            continue
         length = getattr(discretization.scenario.grid.extent, axis)
         spacing = discretization.grid.spacing[AXES.index(axis)]
         cells = round(length / spacing)
