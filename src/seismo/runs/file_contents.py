@@ -21,6 +21,7 @@ from seismo.grid.grid import AXES
 from seismo.model.effective import SLAB, tensor
 from seismo.output.results_file import ResultsWriter
 from seismo.output.store.array_sets import RECORDING
+from seismo.runs.check import choices_of
 from seismo.runs.coordinates import (
     DECIMALS,
     ON_EARTH,
@@ -47,7 +48,8 @@ def attributes_of(discretization: Discretization) -> dict[str, Any]:
         plane["refined_above"] = float(
             discretization.grid.coordinate("z", discretization.interface.row)
         )
-    chosen = {"chosen": json.dumps(scenario.chosen)} if scenario.chosen else {}
+    choices = choices_of(scenario)
+    chosen = {"chosen": json.dumps(choices)} if choices else {}
     return (
         plane
         | chosen

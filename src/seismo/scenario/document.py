@@ -255,6 +255,10 @@ class Scenario(ScenarioSection):
         """Return the YAML as it was written, or the resolved YAML where there was none."""
         return self._document.text or self.to_yaml()
 
+    def typed(self, *path: str | int) -> Any:
+        """Return the value of a key as it was written, a mark where it was not."""
+        return error_messages.value_at(self._source().data, path)
+
     def resolve(self, path: str) -> pathlib.Path:
         """Return a path of the scenario, relative ones beginning at the scenario's folder."""
         return self._base / path
@@ -279,11 +283,8 @@ class Scenario(ScenarioSection):
     def where(self, *path: str | int) -> str:
         """Return ``file:line:column`` of a key such as ``where("time", "step")``, or ``""``."""
         line_column = error_messages.line_column_of(self._document, path)
-        return (
-            f"{self._document.name}:{line_column[0]}:{line_column[1]}"
-            if line_column and self._document.name
-            else ""
-        )
+        name = self._document.name
+        return f"{name}:{line_column[0]}:{line_column[1]}" if line_column and name else ""
 
     def named(self, *path: str | int) -> str:
         """Return a key and its place, ``model[0].vp (file:line:column)``."""
@@ -371,8 +372,7 @@ def load(scenario: ScenarioInput) -> Scenario:
             f"{type(scenario).__name__}: is no scenario; give the path of a YAML file, or a dict "
             "of its keys"
         )
-    file = pathlib.Path(scenario)
-    return check(read_file(file), file.parent)
+    return check(read_file(pathlib.Path(scenario)), pathlib.Path(scenario).parent)
 
 
 def parse(text: str, name: str = "scenario.yaml") -> Scenario:

@@ -13,9 +13,10 @@ from seismo.backends.select import choose
 from seismo.errors import ScenarioError
 from seismo.features.chosen_grids.choice import Candidate, GridSearch
 from seismo.features.chosen_grids.lengths import chosen_length
-from seismo.features.chosen_grids.prices import prices
-from seismo.runs.check import load_placed
+from seismo.features.chosen_grids.prices import prices, with_open_grid
+from seismo.runs.check import choices_of, load_placed
 from seismo.runs.check.plan import make_plan
+from seismo.runs.file_contents import attributes_of
 from seismo.runs.prediction.accuracy import expected_error
 from seismo.runs.preview import preview
 from seismo.scenario import from_dict, load, parse
@@ -102,7 +103,7 @@ def test_every_way_to_run_has_the_same_grid(closed, tmp_path, monkeypatch):
     plan = seismo.check("s.yaml")
     assert plan.discretization.scenario == closed
     assert plan.as_dict()["chosen"] == closed.chosen
-    assert f"grid.spacing {closed.chosen['grid.spacing']}" in str(plan)
+    assert f"grid.spacing {closed.chosen['grid.spacing']:g} m, grid.order" in str(plan)
     assert json.loads(preview("s.yaml").attributes["chosen"]) == closed.chosen
     assert seismo.Propagator(scenario()).scenario == closed
     with seismo.run("s.yaml", backend="cpu") as results:
@@ -119,7 +120,7 @@ def test_an_accuracy_may_be_given_to_a_run(tmp_path, monkeypatch):
         resolved = parse(results.scenario)
         assert resolved.grid.accuracy == 0.05
         assert results.path.name == "s.h5"
-    with pytest.raises(ScenarioError, match=r"grid\.accuracy: 50: "):
+    with pytest.raises(ScenarioError, match=r"^--accuracy: 50: "):
         seismo.check("s.yaml", accuracy=50)
 
 
@@ -218,7 +219,7 @@ def test_prices_keep_what_is_typed():
     typed = load(scenario({"points": 13}, spacing=10.0, order=4))
     assert "prices of errors" not in str(make_plan(typed))
     (price,) = prices(typed, choose("cpu").make("float32"), [0.02])
-    assert price.order == 4
+    assert (price.order, price.points) == (4, 13)
 
 
 def test_prices_name_what_keeps_an_error_out_of_reach():
@@ -282,4 +283,29 @@ def test_layers_beside_a_plane_have_coarse_cells():
     refined = load_placed(from_dict(data))
     assert settled(refined).grid.planes
     thick = [s.grid.spacing.x * s.boundaries.layer.points for s in (single, refined)]
+    assert with_open_grid(discretize(refined).scenario).grid.plane_is_open
     assert 0.5 * thick[0] < 3.0 * thick[1] < 1.6 * thick[0]
+
+
+def test_requests_are_no_choices(closed):
+    asked = closed.completed({"grid.accuracy": 0.03, "grid.stencil": "fitted"})
+    stencil = {"grid.stencil"} & closed.chosen.keys()
+    assert choices_of(asked).keys() == closed.chosen.keys() - stencil
+    typed = load_placed(scenario({"points": 13}, spacing=10.0), "5 %")
+    plan = make_plan(typed)
+    assert "chosen " not in str(plan)
+    assert "chosen" not in plan.as_dict()
+    assert "chosen" not in attributes_of(plan.discretization)
+
+
+def test_a_faulty_option_is_named():
+    with pytest.raises(ScenarioError, match=r"^--accuracy: 'abc': [^\n]+$"):
+        load_placed(scenario(), "abc")
+
+
+def test_a_mistake_brings_no_others_of_an_open_grid():
+    text = TEXT.replace("600 m, z: 400 m", "1037 m, z: 713 m").replace("2 %", "0")
+    text = text.replace("{x: 400 m, z: 150 m}", "{x: 1037 m, z: 713 m}")
+    with pytest.raises(ScenarioError) as caught:
+        load_placed(from_dict(yaml.safe_load(text)))
+    assert len(caught.value.messages) == 1

@@ -57,7 +57,8 @@ def prices(
     """Yield the prices of errors.
 
     Args:
-        scenario: with a grid, typed or chosen; other typed keys are kept.
+        scenario: with a grid, typed or chosen; other typed keys are kept, a plane
+            at a depth apart.
         backend: of the device.
         errors: relative.
 
@@ -71,11 +72,12 @@ def prices(
 
 
 def with_open_grid(scenario: Scenario) -> Scenario:
-    """Return a scenario whose grid and layers are left to the program."""
+    """Return a scenario whose grid is left to the program, and layers without typed points."""
     keys: dict[str, Any] = dict.fromkeys(scenario.chosen.keys() - {"grid.accuracy"})
     if scenario.grid.planes:  # at a depth, they belong to a spacing
-        keys["grid.refinement"] = None
-    return scenario.changed(keys | {"grid.spacing": AUTO, "boundaries.layer.points": AUTO})
+        is_auto = scenario.typed("grid", "refinement") == AUTO
+        keys["grid.refinement"] = AUTO if is_auto else None
+    return scenario.changed(keys | {"grid.spacing": AUTO})
 
 
 def _price(grid: Candidate, error: float, backend: Backend) -> Price:

@@ -42,7 +42,7 @@ def load_placed(source: ScenarioInput, accuracy: str | float | None = None) -> S
     try:
         scenario = load(source)
         if accuracy is not None:
-            scenario = scenario.completed({"grid.accuracy": accuracy})
+            scenario = _with_accuracy(scenario, accuracy)
         return with_chosen_values(scenario)
     except ScenarioError as error:
         rest = filled(*error.read) if error.read else None
@@ -53,6 +53,27 @@ def load_placed(source: ScenarioInput, accuracy: str | float | None = None) -> S
         others = [text for text in _further(scenario) if not _is_among(text, entries)]
         messages = dict.fromkeys((*error.messages, *others))
         raise ScenarioError(*sorted(messages, key=_line_column)) from None
+
+
+def choices_of(scenario: Scenario) -> dict[str, Any]:
+    """Return the values that the program chose, by the paths of their keys.
+
+    An accuracy, and fitted differences, are among `Scenario.chosen` where a caller asked for them.
+    """
+    return {
+        key: value
+        for key, value in scenario.chosen.items()
+        if key != "grid.accuracy" and (key, value) != ("grid.stencil", "fitted")
+    }
+
+
+def _with_accuracy(scenario: Scenario, accuracy: str | float) -> Scenario:
+    """Return a scenario with another wanted error, mistakes of which name the option."""
+    try:
+        return scenario.completed({"grid.accuracy": accuracy})
+    except ScenarioError as error:
+        problems = [text.rpartition("grid.accuracy: ")[2] for text in error.messages]
+        raise ScenarioError(*(f"--accuracy: {problem}" for problem in problems)) from None
 
 
 def _further(scenario: Scenario) -> Iterator[str]:
@@ -89,9 +110,14 @@ def _further(scenario: Scenario) -> Iterator[str]:
 def _filled_grid(scenario: Scenario) -> dict[str, Any]:
     """Return keys with fillers in place of a grid and layers that are left to the program."""
     extent = scenario.grid.extent
+    lengths = {axis: length for axis in "xyz" if (length := getattr(extent, axis)) is not None}
+    length = min(lengths.values()) / _CELLS
     fillers: dict[str, Any] = {}
     if scenario.grid.is_open:
-        fillers["grid.spacing"] = min(filter(None, (extent.x, extent.y, extent.z))) / _CELLS
+        # Whole cells along each axis, and below a plane, too.
+        fillers["grid.spacing"] = {
+            axis: long / (3 * math.ceil(long / (3.0 * length))) for axis, long in lengths.items()
+        }
     if scenario.boundaries.layer.is_open:
         fillers["boundaries.layer.points"] = 1
     return fillers

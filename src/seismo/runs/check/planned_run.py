@@ -8,6 +8,7 @@ from typing import Any
 
 from seismo.backends.base import Backend
 from seismo.features import giving
+from seismo.runs.check import choices_of
 from seismo.runs.coordinates import size_and_depth
 from seismo.runs.prediction.accuracy import Expected
 from seismo.runs.prediction.assess import Assessment, Finding, assess, uncarried
@@ -149,7 +150,7 @@ class PlannedRun:
         discretization = self.discretization
         return {
             **described(discretization),
-            **({"chosen": chosen} if (chosen := discretization.scenario.chosen) else {}),
+            **({"chosen": chosen} if (chosen := choices_of(discretization.scenario)) else {}),
             "f_max": self.f_max,
             "f_dominant": self.f_dominant,
             "layers": [layer.as_dict() for layer in self.layers],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -15,6 +16,7 @@ from seismo.model.random_medium import RandomMedium
 from seismo.model.volume import Volume
 from seismo.output.report import ranged, source_lines
 from seismo.output.store.layout import timing
+from seismo.runs.check import choices_of
 from seismo.runs.check.planned_run import PlannedRun
 from seismo.runs.coordinates import size_and_depth
 from seismo.runs.prediction.accuracy import layer_errors
@@ -157,8 +159,8 @@ def _facts(plan: PlannedRun) -> Iterator[tuple[str, str]]:
         f"{size} points ({', '.join(grid.axes)}) = {grid.size / 1e6:.3g} million, layers "
         f"included{_rows(discretization)}",
     )
-    if scenario.chosen:
-        settings = (f"{key} {value}" for key, value in scenario.chosen.items())
+    if choices := choices_of(scenario):
+        settings = (f"{key} {_setting(value)}" for key, value in choices.items())
         yield "chosen", f"{', '.join(settings)}, for {percent(scenario.grid.accuracy)}"
     yield from facts_of_features(discretization, "grid")
     yield from facts_of_features(discretization, "ground")
@@ -346,16 +348,22 @@ def _files(plan: PlannedRun) -> Iterator[tuple[str, str]]:
 def _prices(plan: PlannedRun) -> Table:
     """Show the cheapest grids for some errors, on one of the devices."""
     table = Table(title=f"prices of errors, on {plan.device}", title_justify="left")
-    for heading in ("error", "expected", "spacing (m)", "order", "layer.points", "points",
-                    "memory", "run time"):  # fmt: skip
+    for heading in ("error", "expected", "spacing (m)", "order", "stencil", "layer.points",
+                    "points", "memory", "run time"):  # fmt: skip
         table.add_column(heading, justify="right")
     for price in plan.prices:
         table.add_row(
             percent(price.wanted), percent(price.expected), f"{price.spacing:.6g}",
-            str(price.order), str(price.points), f"{price.grid_points / 1e6:.3g} million",
+            str(price.order), price.stencil, str(price.points),
+            f"{price.grid_points / 1e6:.3g} million",
             with_unit(price.memory, "B"), clock_time(price.seconds),
         )  # fmt: skip
     return table
+
+
+def _setting(value: Any) -> str:
+    """Return a chosen value: a length in m, a number, a name, or none."""
+    return f"{value:.6g} m" if isinstance(value, float) else str(value or "none")
 
 
 def _signed(value: float) -> str:
