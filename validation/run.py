@@ -77,7 +77,6 @@ CASES = {  # in the order of the page
     "scheme_dispersion": "Dispersion relation of the scheme",
     "expected_errors": "Errors that check expects",
     "random_earths": "Errors that check expects of random earths",
-    "chosen_grids": "Grids that are chosen for an error",
     "gradients": "Gradients",
     "energy": "Energy",
     "reciprocity": "Reciprocity",

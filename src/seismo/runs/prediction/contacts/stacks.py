@@ -23,7 +23,7 @@ from seismo.model.effective.averaging import cell_average
 from seismo.model.parts import DepthProfile
 from seismo.runs.prediction.contacts.scattering import ContactStack, DiscreteStack
 from seismo.runs.prediction.contacts.stack_network import LayerSection
-from seismo.solver.discretization import Discretization
+from seismo.solver.discretization import Discretization, derived_once
 
 _MOST = 12  # contacts in a stack
 NEAR = 4.5  # rows
@@ -57,6 +57,7 @@ def stacks(discretization: Discretization) -> list[tuple[float, ContactStack]]:
     ]
 
 
+@derived_once
 def section_of(discretization: Discretization) -> LayerSection:
     """Return the stacks of a layered earth, the surface first, if any."""
     depths_and_stacks = stacks(discretization)
