@@ -75,20 +75,29 @@ def check(
         bool,
         typer.Option("--prices", help="Also list grids for other errors, and what they take."),
     ] = False,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Choose the grid of the least error that takes no longer: '10 min'.",
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="The same for memory: '70 GB'."),
+    ] = None,
 ) -> None:
     """Validate a scenario; report time step, resolution, expected error, memory and run time.
 
     Exit code 1 if the grid does not resolve the waves; that of `run` if it would not start here.
     """
-    from seismo.runs.check import load_placed
-    from seismo.runs.check.plan import make_plan
-    from seismo.runs.resources.placement import UnplacedRun, select_backends
+    from seismo.runs.check.budget import read_budget
+    from seismo.runs.check.plan import plan_on
 
-    run = UnplacedRun(load_placed(file, accuracy))
-    choices, why = select_backends(run, backend, device, gpus)
-    plan = make_plan(run, choices[0], len(choices), prices)
+    budget = read_budget(within, memory)
+    plan, why = plan_on((backend, device, gpus), file, accuracy, prices, budget)
     if why:
-        print(f"{choices[0].note}; {why}", file=sys.stderr)
+        print(why, file=sys.stderr)
     if as_json:
         print(json.dumps(plan.as_dict(), indent=1))
     else:

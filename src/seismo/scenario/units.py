@@ -20,7 +20,7 @@ from numbers import Real
 from seismo.formats.reading import look_alike
 
 NOT_A_NUMBER = "not a number"  # beginning of messages about values without a number
-Exponents = tuple[int, int, int, int]  # of metre, kilogram, second, degree
+Exponents = tuple[int, ...]  # of metre, kilogram, second, degree, byte
 
 
 class UnitError(ValueError):
@@ -52,18 +52,21 @@ class Dimension:
         return exponents in accepted
 
 
-NUMBER = Dimension("plain number", "", (0, 0, 0, 0), ())
-LENGTH = Dimension("length", "m", (1, 0, 0, 0), ("m", "km"))
-TIME = Dimension("time", "s", (0, 0, 1, 0), ("s", "ms"))
-FREQUENCY = Dimension("frequency", "Hz", (0, 0, -1, 0), ("Hz", "kHz", "mHz"))
-VELOCITY = Dimension("velocity", "m/s", (1, 0, -1, 0), ("m/s", "km/s"))
-DENSITY = Dimension("density", "kg/m3", (-3, 1, 0, 0), ("kg/m3", "g/cm3"))
-ANGLE = Dimension("angle", "deg", (0, 0, 0, 1), ("deg", "rad"))
-FORCE = Dimension("force", "N", (1, 1, -2, 0), ("N", "kN"))
-MOMENT = Dimension("moment", "N m", (2, 1, -2, 0), ("N m", "dyn cm"))
-PRESSURE_STRENGTH = Dimension("pressure times length", "Pa m", (0, 1, -2, 0), ("Pa m", "Pa"), True)
-VOLUME_RATE = Dimension("volume rate", "m3/s", (3, 0, -1, 0), ("m3/s", "m2/s"), True)
-PRESSURE = Dimension("pressure", "Pa", (-1, 1, -2, 0), ("Pa", "MPa", "GPa"))
+NUMBER = Dimension("plain number", "", (0, 0, 0, 0, 0), ())
+LENGTH = Dimension("length", "m", (1, 0, 0, 0, 0), ("m", "km"))
+TIME = Dimension("time", "s", (0, 0, 1, 0, 0), ("s", "ms"))
+FREQUENCY = Dimension("frequency", "Hz", (0, 0, -1, 0, 0), ("Hz", "kHz", "mHz"))
+VELOCITY = Dimension("velocity", "m/s", (1, 0, -1, 0, 0), ("m/s", "km/s"))
+DENSITY = Dimension("density", "kg/m3", (-3, 1, 0, 0, 0), ("kg/m3", "g/cm3"))
+ANGLE = Dimension("angle", "deg", (0, 0, 0, 1, 0), ("deg", "rad"))
+FORCE = Dimension("force", "N", (1, 1, -2, 0, 0), ("N", "kN"))
+MOMENT = Dimension("moment", "N m", (2, 1, -2, 0, 0), ("N m", "dyn cm"))
+PRESSURE_STRENGTH = Dimension(
+    "pressure times length", "Pa m", (0, 1, -2, 0, 0), ("Pa m", "Pa"), True
+)
+VOLUME_RATE = Dimension("volume rate", "m3/s", (3, 0, -1, 0, 0), ("m3/s", "m2/s"), True)
+PRESSURE = Dimension("pressure", "Pa", (-1, 1, -2, 0, 0), ("Pa", "MPa", "GPa"))
+SIZE = Dimension("size", "B", (0, 0, 0, 0, 1), ("MB", "GB", "GiB"))
 _NAMED = (NUMBER, LENGTH, TIME, FREQUENCY, VELOCITY, DENSITY, ANGLE, FORCE, MOMENT, PRESSURE)
 DIMENSIONS = {dimension.symbol: dimension for dimension in _NAMED}
 _PER_METRE = {VELOCITY: "1/s", DENSITY: "kg/m4"}
@@ -71,10 +74,10 @@ _PER_METRE = {VELOCITY: "1/s", DENSITY: "kg/m4"}
 
 def per_metre(dimension: Dimension) -> Dimension:
     """Return the dimension of a change per metre."""
-    metres, kilograms, seconds, degrees = dimension.exponents
+    metres, *others = dimension.exponents
     symbol = _PER_METRE.get(dimension, f"{dimension.symbol or 1}/m")
     offers = (symbol, f"{dimension.symbol or 1}/km")
-    exponents = metres - 1, kilograms, seconds, degrees
+    exponents = (metres - 1, *others)
     return Dimension(f"{dimension.name} gradient", symbol, exponents, offers)
 
 
@@ -88,10 +91,12 @@ _UNITS: dict[str, tuple[Decimal, Exponents]] = {
     **_scaled(LENGTH.exponents, m="1", km="1e3", cm="1e-2", mm="1e-3", um="1e-6", ft="0.3048"),
     **_scaled(TIME.exponents, s="1", ms="1e-3", us="1e-6", ns="1e-9", min="60", h="3600"),
     **_scaled(FREQUENCY.exponents, Hz="1", kHz="1e3", MHz="1e6", mHz="1e-3"),
-    **_scaled((0, 1, 0, 0), kg="1", g="1e-3", mg="1e-6", t="1e3"),
+    **_scaled((0, 1, 0, 0, 0), kg="1", g="1e-3", mg="1e-6", t="1e3"),
     **_scaled(ANGLE.exponents, deg="1", rad=repr(180.0 / math.pi)),
     **_scaled(FORCE.exponents, N="1", kN="1e3", MN="1e6", GN="1e9", dyn="1e-5"),
     **_scaled(PRESSURE.exponents, Pa="1", hPa="1e2", kPa="1e3", MPa="1e6", GPa="1e9", bar="1e5"),
+    **_scaled(SIZE.exponents, B="1", kB="1e3", MB="1e6", GB="1e9", TB="1e12"),
+    **_scaled(SIZE.exponents, KiB="1024", MiB="1048576", GiB="1073741824"),
 }
 _SPELLED = {
     "meter": "m", "metre": "m", "kilometer": "km", "kilometre": "km", "foot": "ft", "feet": "ft",
@@ -184,13 +189,13 @@ def _a(noun: str) -> str:
 
 
 def unit_scale(unit: str) -> tuple[Decimal, Exponents]:
-    """Return the SI scale and the exponents (m, kg, s, deg) of a unit such as ``kg/m3`` or ``N m``.
+    """Return the SI scale and the exponents (m, kg, s, deg, B) of a unit such as ``kg/m3``.
 
     Raises UnitError naming the unknown or unreadable part.
     """
     text = re.sub(r"-(?=[A-Za-z])", " ", unit.translate(_PLAIN).replace("^", "").replace(".", " "))
     scale = Decimal(1)
-    exponents = [0, 0, 0, 0]
+    exponents = [0] * len(NUMBER.exponents)
     position = 0
     text = text.strip()
     while position < len(text):
@@ -205,7 +210,7 @@ def unit_scale(unit: str) -> tuple[Decimal, Exponents]:
             for total, exponent in zip(exponents, its_exponents, strict=True)
         ]
         position = match.end()
-    return scale, (exponents[0], exponents[1], exponents[2], exponents[3])
+    return scale, tuple(exponents)
 
 
 def _unit(name: str) -> tuple[Decimal, Exponents]:

@@ -106,8 +106,13 @@ class Candidate:
 
     @property
     def spacing(self) -> float:
-        """In m, the largest."""
+        """In m, the largest of the discretization."""
         return max(self.discretization.waves.spacing)
+
+    @property
+    def points_beside(self) -> float:
+        """Times as many points as the discretization has."""
+        return self.coarser**-self.discretization.grid.dimensions
 
     def reflecting(self, error: float) -> Candidate:
         """Return the same grid with the error of its absorbing layers."""
@@ -119,7 +124,8 @@ class Candidate:
     def seconds(self) -> float:
         """Time that it takes on a processor."""
         rate = speed.points_per_second(self.discretization, _MACHINE)
-        return speed.seconds(self.discretization, rate, _MACHINE)
+        seconds = speed.seconds(self.discretization, rate, _MACHINE)
+        return seconds * self.points_beside / self.coarser
 
     @property
     def mended(self) -> float:
@@ -212,7 +218,7 @@ class GridSearch:
                 grids += self._coarser(grids[0])
                 break
             share *= max(_LEAST_STEP, self._wanted / error)
-            first = grid
+            first = grid if grid.coarser == 1.0 else first
         suitable = [grid for grid in grids if grid.expected.error <= CLOSE * self._wanted]
         if suitable:
             return min(suitable, key=lambda grid: grid.seconds)

@@ -86,10 +86,11 @@ def _price(grid: Candidate, error: float, backend: Backend) -> Price:
     rate = speed.points_per_second(run, backend)
     is_missed = grid.expected.error > CLOSE * error
     return Price(
-        wanted=error, expected=grid.expected.error, spacing=grid.spacing,
-        order=run.stencil.order, stencil=run.scenario.grid.stencil,
-        points=run.scenario.boundaries.layer.points, grid_points=run.points,
-        memory=max(need.need for need in needs),
-        seconds=speed.seconds(run, rate, backend),
+        wanted=error, expected=grid.expected.error, spacing=grid.coarser * grid.spacing,
+        order=grid.keys.get("grid.order", run.stencil.order), stencil=run.scenario.grid.stencil,
+        points=grid.keys.get("boundaries.layer.points", run.scenario.boundaries.layer.points),
+        grid_points=round(grid.points_beside * run.points),
+        memory=round(grid.points_beside * max(need.need for need in needs)),
+        seconds=grid.points_beside / grid.coarser * speed.seconds(run, rate, backend),
         obstacle=unreached(run, grid.expected) if is_missed else "",
     )  # fmt: skip

@@ -26,7 +26,10 @@ from seismo.solver.sampling.field_sampling import refuse_empty_boxes
 _CELLS = 100  # along the shortest side of a grid that stands for one that is not chosen yet
 
 
-def load_placed(source: ScenarioInput, accuracy: str | float | None = None) -> Scenario:
+def load_placed(
+    source: ScenarioInput, accuracy: str | float | None = None,
+    complete: Callable[[Scenario], Scenario] = with_chosen_values,
+) -> Scenario:  # fmt: skip
     """Read and check a scenario, where it has mistakes its files and positions, too.
 
     A grid and layers that are left to the program are chosen.
@@ -34,6 +37,7 @@ def load_placed(source: ScenarioInput, accuracy: str | float | None = None) -> S
     Args:
         source: see `load`.
         accuracy: wanted error in place of its own.
+        complete: function(scenario) -> with what it leaves to the program.
 
     Raises:
         ScenarioError: with every mistake that can be known before the earth is looked at; or no
@@ -43,7 +47,7 @@ def load_placed(source: ScenarioInput, accuracy: str | float | None = None) -> S
         scenario = load(source)
         if accuracy is not None:
             scenario = _with_accuracy(scenario, accuracy)
-        return with_chosen_values(scenario)
+        return complete(scenario)
     except ScenarioError as error:
         rest = filled(*error.read) if error.read else None
         if rest is None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Literal
 
 from seismo.backends.select import BackendChoice, choose
-from seismo.errors import InsufficientMemoryError, SeismoError, StorageError
+from seismo.errors import InsufficientMemoryError, ScenarioError, SeismoError, StorageError
+from seismo.features import giving
 from seismo.output.run_directory import HiddenFile
 from seismo.output.run_results import results_target
 from seismo.runs.check import load_placed
+from seismo.runs.check.budget import Budget, read_budget
 from seismo.runs.check.planned_run import PlannedRun, described
 from seismo.runs.resources import speed
 from seismo.runs.resources.memory import memory_of, output_of
@@ -75,6 +78,8 @@ def check(
     gpus: int | Literal["auto"] | None = None,
     accuracy: str | float | None = None,
     prices: bool = False,
+    within: str | float | None = None,
+    memory: str | float | None = None,
 ) -> Plan:
     """Plan a run as `seismo check` does; the plan prints as its page.
 
@@ -85,20 +90,72 @@ def check(
         gpus: see `seismo.run`.
         accuracy: see `seismo.run`.
         prices: whether the page lists grids for other errors, too, and what they take.
+        within: time that the run may take; the grid of the least error in that is planned.
+        memory: that it may take, in bytes or as "70 GB"; likewise.
 
     Raises:
-        ScenarioError: with every mistake, in `messages`.
+        ScenarioError: with every mistake, in `messages`; or no grid keeps to time and memory.
         DeviceError: there is no such backend or device, or it cannot be used.
         InsufficientMemoryError: a field is larger than all memory.
     """
-    run = UnplacedRun(load_placed(scenario, accuracy))
-    choices, _ = select_backends(run, backend, device, gpus)
-    return make_plan(run, choices[0], len(choices), prices)
+    budget = read_budget(within, memory)
+    return plan_on((backend, device, gpus), scenario, accuracy, prices, budget)[0]
+
+
+Devices = tuple[str, int | None, int | Literal["auto"] | None]
+
+
+def plan_on(
+    devices: Devices, source: ScenarioInput, accuracy: str | float | None = None,
+    prices: bool = False, budget: Budget | None = None,
+) -> tuple[Plan, str]:  # fmt: skip
+    """Plan a run on devices, and explain their choice where there was any.
+
+    Args:
+        devices: backend, device and GPUs, see `seismo.run`.
+        source: see `check`.
+        accuracy: see `check`.
+        prices: see `check`.
+        budget: see `check`.
+
+    Raises:
+        SeismoError: as `check` does.
+    """
+    if budget is None:
+        scenario = load_placed(source, accuracy)
+    elif accuracy is not None:
+        raise ScenarioError(
+            f"--accuracy {accuracy}: leave it out: --within and --memory seek the least error"
+        )
+    else:
+        scenario = load_placed(source, complete=partial(_least_error, budget, devices))
+    return _plan_placed(UnplacedRun(scenario), devices, prices, budget)
+
+
+def _plan_placed(
+    run: UnplacedRun, devices: Devices, prices: bool = False, budget: Budget | None = None
+) -> tuple[Plan, str]:
+    choices, why = select_backends(run, *devices)
+    plan = make_plan(run, choices[0], len(choices), prices, budget)
+    return plan, f"{choices[0].note}; {why}" if why else ""
+
+
+def _least_error(budget: Budget, devices: Devices, scenario: Scenario) -> Scenario:
+    """Return a scenario with the grid of the least error in a budget."""
+
+    def plan(discretization: Discretization) -> Plan:
+        run = UnplacedRun(discretization.scenario)
+        run.known = discretization
+        return _plan_placed(run, devices)[0]
+
+    (feature,) = giving("least_error")
+    least: Scenario = feature["least_error"](scenario, budget, plan)
+    return least
 
 
 def make_plan(
     run: Scenario | UnplacedRun, choice: BackendChoice | None = None, devices: int = 1,
-    prices: bool = False,
+    prices: bool = False, budget: Budget | None = None,
 ) -> Plan:  # fmt: skip
     """Plan a run without running it.
 
@@ -107,6 +164,7 @@ def make_plan(
         choice: where it will run (`seismo.backends.select.choose`), the CPU when None.
         devices: that share it.
         prices: whether its page lists grids for other errors.
+        budget: that its grid was chosen for.
 
     Raises:
         ScenarioError: the scenario cannot be run as written.
@@ -131,6 +189,7 @@ def make_plan(
         together, speed.seconds(discretization, together, backend),
         speed.map_seconds(discretization, backend),
         [text for _, text in refused], next((code for code, _ in refused), 0), backend, prices,
+        budget,
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from seismo.backends.base import Backend
 from seismo.features import giving
 from seismo.runs.check import choices_of
+from seismo.runs.check.budget import Budget
 from seismo.runs.coordinates import size_and_depth
 from seismo.runs.prediction.accuracy import Expected
 from seismo.runs.prediction.assess import Assessment, Finding, assess, uncarried
@@ -42,6 +43,7 @@ class PlannedRun:
         exit_code: that `run` would end with for that, 0 where it would start.
         backend: of a device that it is planned for.
         shows_prices: whether the page has the prices of other errors.
+        budget: that the grid was chosen for, None where an error was wanted.
     """
 
     discretization: Discretization
@@ -58,10 +60,16 @@ class PlannedRun:
     exit_code: int = 0
     backend: Backend | None = field(default=None, compare=False)
     shows_prices: bool = False
+    budget: Budget | None = None
 
     @cached_property
     def _assessment(self) -> Assessment:
         return assess(self.discretization)
+
+    @property
+    def largest_need(self) -> int:
+        """Bytes that are needed on the fullest memory, of a card or the machine."""
+        return max(demand.need for demand in self.demands)
 
     @property
     def f_max(self) -> float:
@@ -151,6 +159,7 @@ class PlannedRun:
         return {
             **described(discretization),
             **({"chosen": chosen} if (chosen := choices_of(discretization.scenario)) else {}),
+            **({"budget": asdict(self.budget)} if self.budget else {}),
             "f_max": self.f_max,
             "f_dominant": self.f_dominant,
             "layers": [layer.as_dict() for layer in self.layers],

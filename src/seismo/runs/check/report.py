@@ -20,7 +20,7 @@ from seismo.runs.check import choices_of
 from seismo.runs.check.planned_run import PlannedRun
 from seismo.runs.coordinates import size_and_depth
 from seismo.runs.prediction.accuracy import layer_errors
-from seismo.runs.prediction.lines import facts_of_features, percent
+from seismo.runs.prediction.lines import facts_of_features, in_percent, percent
 from seismo.runs.progress import clock_time, rate
 from seismo.scenario.gridded_parts import GriddedPart
 from seismo.scenario.sections.sources import Source
@@ -162,6 +162,12 @@ def _facts(plan: PlannedRun) -> Iterator[tuple[str, str]]:
     if choices := choices_of(scenario):
         settings = (f"{key} {_setting(value)}" for key, value in choices.items())
         yield "chosen", f"{', '.join(settings)}, for {percent(scenario.grid.accuracy)}"
+    if plan.budget:
+        error = in_percent(scenario.grid.accuracy)
+        yield (
+            "budget",
+            f"{plan.budget}, for which --accuracy '{error}' errs least; run it with that",
+        )
     yield from facts_of_features(discretization, "grid")
     yield from facts_of_features(discretization, "ground")
     yield (
