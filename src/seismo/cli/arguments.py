@@ -10,8 +10,8 @@ import typer
 from seismo.errors import ScenarioError
 
 
-def _scenario_file(path: Path) -> Path:
-    """Name the command that copies a shipped scenario which is not there."""
+def existing_scenario(path: Path) -> Path:
+    """Return the path of a scenario; name the command that copies a shipped one to there."""
     if not path.exists():
         from seismo.examples import examples
 
@@ -24,7 +24,7 @@ def _scenario_file(path: Path) -> Path:
 
 ScenarioFile = Annotated[
     Path,
-    typer.Argument(metavar="FILE", help="The scenario, a YAML file.", callback=_scenario_file),
+    typer.Argument(metavar="FILE", help="The scenario, a YAML file.", callback=existing_scenario),
 ]
 BackendName = Annotated[
     Literal["auto", "cpu", "gpu"],

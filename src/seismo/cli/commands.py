@@ -17,8 +17,11 @@ from seismo.cli.arguments import (
     DeviceNumber,
     ForceOption,
     GpuCountOption,
+    Quiet,
     ResultsFile,
+    ResumeOption,
     ScenarioFile,
+    ThreadCount,
 )
 from seismo.cli.task_results import task_of
 from seismo.errors import ScenarioError, printable
@@ -107,6 +110,49 @@ def check(
         print_plan(plan, table_console())
     if plan.exit_code or plan.errors:
         raise typer.Exit(plan.exit_code or UNCARRIED)
+
+
+@app.command()
+def verify(
+    cases: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SCENARIO|CASE]...",
+            help="A scenario, or words of the names of cases [default: all cases].",
+        ),
+    ] = None,
+    backend: BackendName = "auto",
+    device: DeviceNumber = None,
+    threads: ThreadCount = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Results of a scenario, as of `seismo run`."),
+    ] = None,
+    accuracy: AccuracyOption = None,
+    resume: ResumeOption = True,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print errors of a scenario as JSON.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Verify this installation by small runs with exact solutions, or a scenario by a finer run.
+
+    Cases run on the CPU and, if present, on a GPU, in one to two minutes. A scenario runs as it is
+    and at a finer setting; expected and measured errors of its receivers are compared. Exit code 1
+    if an error exceeds its bar, or the wanted accuracy.
+    """
+    words = cases or []
+    if not any(word.endswith((".yaml", ".yml")) for word in words):
+        machines.verify_installation(words, backend, device, threads)
+        return
+    if len(words) > 1:
+        raise ScenarioError(f"{' '.join(words)}: give a single scenario, or words of cases")
+    from seismo.runs.check.plan import plan_on
+
+    runs.verify_scenario(
+        words[0], lambda scenario: plan_on((backend, device, None), scenario)[0], accuracy, output,
+        as_json, quiet, backend=backend, device=device, threads=threads, resume=resume,
+    )  # fmt: skip
 
 
 @app.command()
@@ -215,7 +261,6 @@ app.command()(files.examples)
 app.command()(files.export)
 app.command()(files.report)
 app.command()(machines.devices)
-app.command()(machines.verify)
 app.command()(machines.bench)
 app.command()(machines.tune)
 app.add_typer(machines.app, name="show")

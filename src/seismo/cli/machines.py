@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from seismo.cli.arguments import BackendName, DeviceNumber, ScenarioFile, ThreadCount
+from seismo.cli.arguments import BackendName, DeviceNumber, ScenarioFile
 from seismo.errors import DeviceError
 
 WIDE = 160  # columns of a table that goes to a file or another program
@@ -41,23 +41,14 @@ def devices() -> None:
         print(line)
 
 
-def verify(
-    cases: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[CASE]...", help="Words of their names [default: all of them]."),
-    ] = None,
-    backend: BackendName = "auto",
-    device: DeviceNumber = None,
-    threads: ThreadCount = None,
+def verify_installation(
+    words: list[str], backend: str, device: int | None, threads: int | None
 ) -> None:
-    """Verify this installation: compare small runs with exact solutions, in one to two minutes.
-
-    On the CPU and, if present, on a GPU. Exit code 1 if an error exceeds its bar.
-    """
+    """Compare small runs with exact solutions; exit code 1 if an error exceeds its bar."""
     from seismo.runs.run import run_on
     from seismo.runs.tools import verification
 
-    selected = verification.select_cases(cases or ())
+    selected = verification.select_cases(words)
     missed = 0
     print(f"{'case':<44}{'backend':<9}{'error':>9}{'bar':>8}{'time':>8}")
     for target in verification.targets_of(backend, device, threads):

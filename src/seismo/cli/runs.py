@@ -27,11 +27,16 @@ from seismo.cli.arguments import (
     ScenarioFile,
     ThreadCount,
     TimeLimit,
+    existing_scenario,
 )
 from seismo.errors import ScenarioError, printable
 
 if TYPE_CHECKING:
+    from seismo.output.results import Results
+    from seismo.runs.check.planned_run import PlannedRun
     from seismo.runs.progress import Reporter
+    from seismo.runs.tools.convergence import ComparedRuns, Planner, SetError
+    from seismo.scenario import Scenario
 
 
 def run(
@@ -129,7 +134,7 @@ def _run(
 
 
 @contextlib.contextmanager
-def _reporter(quiet: bool, share: float) -> Iterator[Reporter]:
+def _reporter(quiet: bool, share: float = 0.05) -> Iterator[Reporter]:
     from rich.console import Console
 
     from seismo.runs.progress import (
@@ -172,6 +177,82 @@ def submit(
     tasks = None if array is None else jobs.JobArray.read(array)
     script = jobs.write_script(load_placed(file), machine_profile, Path(), force, tasks)
     print(script if dry_run else f"{script}: job {jobs.submit(script)}")
+
+
+MISSED = 1  # exit code of `verify` where a measured error exceeds the wanted accuracy
+
+
+def verify_scenario(
+    name: str, plan: Planner, accuracy: str | None, output: Path | None, as_json: bool,
+    quiet: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Run a scenario and a finer one, after the cost of both was printed; print the errors."""
+    from seismo.runs.tools.convergence import finer_path, measured_errors, plan_comparison
+
+    comparison = plan_comparison(existing_scenario(Path(name)), plan, accuracy)
+    path = output or comparison.scenario.results_path or Path("results.h5")
+    finer = finer_path(path)
+    if not quiet:
+        print(f"this run   {_cost(comparison.coarse)}; to {path}", file=sys.stderr)
+        print(f"finer run  {_cost(comparison.fine)}; to {finer}", file=sys.stderr)
+    coarse = _verified(comparison.scenario, quiet, output=path, **options)
+    fine = _verified(comparison.finer, quiet, output=finer, **options)
+    with coarse, fine:
+        errors = list(measured_errors(comparison, coarse, fine))
+    if as_json:
+        rows = {"receivers": [error.as_dict() for error in errors]}
+        print(json.dumps(comparison.as_dict() | rows, indent=1))
+    else:
+        print("\n".join(_lines(comparison, errors)))
+    if any(error.measured > comparison.wanted for error in errors):
+        raise typer.Exit(MISSED)
+
+
+def _verified(scenario: Scenario, quiet: bool, **options: Any) -> Results:
+    """Run one of two runs that are compared."""
+    from seismo.backends.communicator import SerialCommunicator
+    from seismo.runs.request import Request, Signals
+    from seismo.runs.run import run_on
+
+    with Signals() as signals, _reporter(quiet) as report:
+        request = Request(report=report, signals=signals, **options)
+        results = run_on(SerialCommunicator(), scenario, request)
+    assert results is not None  # there is no other rank
+    return results
+
+
+def _cost(plan: PlannedRun) -> str:
+    from seismo.runs.check.budget import duration
+    from seismo.scenario.units import with_unit
+
+    run = plan.discretization
+    return (
+        f"grid.spacing {max(run.waves.spacing):.6g} m, {run.points / 1e6:.3g} million points, "
+        f"{run.clock.steps} steps, about {duration(plan.seconds)}, "
+        f"{with_unit(plan.largest_need, 'B')}"
+    )
+
+
+def _lines(comparison: ComparedRuns, errors: list[SetError]) -> Iterator[str]:
+    """Yield the table of sets of receivers, and the result."""
+    from seismo.runs.prediction.lines import percent
+
+    width = max(len(error.name) for error in errors)
+    yield f"{'receivers':<{max(width, 9)}}{'expected':>12}{'measured':>12}   worst receiver"
+    for error in errors:
+        yield (
+            f"{error.name:<{max(width, 9)}}{percent(error.expected):>12}"
+            f"{percent(error.measured):>12}   {error.receiver} ({error.quantity})"
+        )
+    yield f"the finer run itself is expected to err by {percent(comparison.fine.expected.error)}"
+    for name, share in comparison.shared:
+        yield f"both runs are expected to err alike by {name} ({percent(share)}): that comes on top"
+    missed = sum(error.measured > comparison.wanted for error in errors)
+    wanted = percent(comparison.wanted)
+    if missed:
+        yield f"{missed} of {len(errors)} measured errors exceed {wanted} (grid.accuracy)"
+    else:
+        yield f"all measured errors keep to {wanted} (grid.accuracy)"
 
 
 _RUN = "A results file, a run folder (RESULTS.run) or a scenario."

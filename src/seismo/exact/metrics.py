@@ -1,6 +1,7 @@
 """Measures that say how far a seismogram is from a reference, in absolute amplitude.
 
-relative_l2        ||x - r|| / ||r||; no scale and no shift is fitted
+relative_l2        ||x - r|| / ||r||; no scale and no shift is fitted; of all receivers together,
+                   or of each (relative_l2_of_receivers)
 amplitude_ratio    the factor g that minimises ||x - g r||
 residual_shift     the delay of x after r in samples (tells half-step errors from physics)
 envelope_misfit, phase_misfit   EM and PM of Kristekova et al. (2006, 2009), single valued, and the
@@ -18,16 +19,39 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 from seismo.errors import SeismoError
 
 _W0 = 6.0  # radians of the Morlet wavelet
+_REACHED = 1e-3  # of the largest norm: receivers that waves reach
 
 
 def relative_l2(trace: np.ndarray, reference: np.ndarray) -> float:
     """Return ||trace - reference|| / ||reference|| over everything given (any equal shapes)."""
     trace, reference = _pair(trace, reference)
     return float(np.linalg.norm(trace - reference) / np.linalg.norm(reference))
+
+
+def relative_l2_of_receivers(traces: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return the relative L2 error (..., receiver) of traces (..., receiver, component, time).
+
+    All components of a receiver count together. Receivers that waves do not reach, whose reference
+    is less than a thousandth of the largest, have an error of 0.
+
+    Raises:
+        SeismoError: shapes differ or the reference is zero.
+    """
+    traces, reference = _pair(traces, reference)
+    norms = np.linalg.norm(reference, axis=(-2, -1))
+    differences = np.linalg.norm(traces - reference, axis=(-2, -1))
+    reached = norms > _REACHED * norms.max()
+    return np.where(reached, differences / np.where(reached, norms, 1.0), 0.0)
+
+
+def resampled(traces: np.ndarray, times: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return traces (..., time) at other times (s), by cubic splines."""
+    return np.asarray(CubicSpline(times, traces, axis=-1)(wanted))
 
 
 def relative_maximum(trace: np.ndarray, reference: np.ndarray) -> float:
