@@ -94,10 +94,7 @@ def html_report(results: RunResults) -> str:
 
 def _accuracy(results: RunResults) -> str:
     """Describe the error that `seismo check` expected of the traces."""
-    try:
-        error = float(results.attributes.get("expected_error", math.nan))
-    except (TypeError, ValueError):
-        error = math.nan
+    error = results.expected_error
     if not math.isfinite(error):
         return "No error of the traces was expected: the file does not say."
     return f"Expected relative error of the traces, before the run: {100 * error:.2g} %."

@@ -15,6 +15,7 @@ difference. The rest is read for damage only.
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -143,6 +144,21 @@ def _grid(results: RunResults) -> Iterator[tuple[str, str]]:
             low, high = np.ravel(limits)
             span = f"{low:.5g} to {high:.5g}" if high > low else f"{low:.5g}"
             yield name, f"{span} {results.model.unit(name)}"
+
+
+def _accuracy(results: RunResults) -> Iterator[tuple[str, str]]:
+    errors = {"expected": results.expected_error, "wanted": results.wanted_error}
+    texts = [f"{100 * e:.2g} % {name}" for name, e in errors.items() if math.isfinite(e)]
+    if texts:
+        yield "accuracy", f"relative error of the traces: {', '.join(texts)}"
+    if results.chosen:
+        yield "chosen", settings(results.chosen)
+
+
+def settings(chosen: Mapping[str, Any]) -> str:
+    """List chosen values: lengths in m, numbers, names, or none."""
+    texts = (f"{v:.6g} m" if isinstance(v, float) else str(v or "none") for v in chosen.values())
+    return ", ".join(f"{key} {text}" for key, text in zip(chosen, texts, strict=True))
 
 
 def _extents(axes: dict[str, np.ndarray]) -> str:
@@ -291,7 +307,7 @@ def _peaks(
         yield "  peak", ", ".join(texts)
 
 
-_PARTS = (_identity, _grid, _run, _sources, _traces, _snapshots, _maps)
+_PARTS = (_identity, _grid, _accuracy, _run, _sources, _traces, _snapshots, _maps)
 
 
 _COMPARED = ("traces", "snapshots", "maps")

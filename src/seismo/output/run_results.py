@@ -7,6 +7,7 @@ Files that are none of seismo's, or cannot be read, are refused with a clear lin
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -283,6 +284,21 @@ class RunResults:
         return [str(line) for line in self._json("warnings", [])]
 
     @property
+    def chosen(self) -> dict[str, Any]:
+        """Values that the scenario left to the program, by the paths of their keys."""
+        return self._json("chosen", {})
+
+    @property
+    def wanted_error(self) -> float:
+        """Relative error of the traces that was asked for; NaN where the file does not say."""
+        return self._number("wanted_error")
+
+    @property
+    def expected_error(self) -> float:
+        """Relative error of the traces, predicted before the run; NaN where there is none."""
+        return self._number("expected_error")
+
+    @property
     def traces_hash(self) -> str:
         """SHA-256 of all traces: equal where they are equal to the last bit."""
         return text_attribute(self._file, "traces_sha256")
@@ -400,6 +416,10 @@ class RunResults:
         except ValueError:
             return default
         return value if isinstance(value, type(default)) else default
+
+    def _number(self, name: str) -> float:
+        value = self.attributes.get(name)
+        return float(value) if isinstance(value, int | float | np.number) else math.nan
 
     def _groups(self, name: str) -> list[tuple[str, h5py.Group]]:
         return list(children(self._group(name), h5py.Group))

@@ -60,6 +60,7 @@ def attributes_of(discretization: Discretization) -> dict[str, Any]:
             "dt": discretization.clock.dt,
             "dt_limit": discretization.clock.limit,
             "steps": discretization.clock.steps,
+            "wanted_error": scenario.grid.accuracy,
             "order": discretization.stencil.order,
             "stencil_tolerance": discretization.stencil.tolerance,
             "stencil_bounds": json.dumps(discretization.stencil.bounds),

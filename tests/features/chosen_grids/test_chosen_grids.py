@@ -110,7 +110,12 @@ def test_every_way_to_run_has_the_same_grid(closed, tmp_path, monkeypatch):
         assert json.loads(results.attributes["chosen"]) == closed.chosen
         assert results.scenario_text == TEXT  # what was asked
         assert parse(results.scenario) == closed  # what was run
-        assert results.attributes["expected_error"] == pytest.approx(plan.expected.error)
+        assert results.chosen == closed.chosen
+        assert results.wanted_error == 0.02
+        assert results.expected_error == pytest.approx(plan.expected.error)
+        text = " ".join(results.info().split())
+        assert f"{100 * plan.expected.error:.2g} % expected, 2 % wanted" in text
+        assert f"chosen grid.spacing {closed.chosen['grid.spacing']:g} m, grid.order" in text
 
 
 def test_an_accuracy_may_be_given_to_a_run(tmp_path, monkeypatch):

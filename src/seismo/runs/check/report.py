@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -14,7 +13,7 @@ from seismo.grid.grid import AXES
 from seismo.model.gridded import Gridded
 from seismo.model.random_medium import RandomMedium
 from seismo.model.volume import Volume
-from seismo.output.report import ranged, source_lines
+from seismo.output.report import ranged, settings, source_lines
 from seismo.output.store.layout import timing
 from seismo.runs.check import choices_of
 from seismo.runs.check.planned_run import PlannedRun
@@ -160,8 +159,7 @@ def _facts(plan: PlannedRun) -> Iterator[tuple[str, str]]:
         f"included{_rows(discretization)}",
     )
     if choices := choices_of(scenario):
-        settings = (f"{key} {_setting(value)}" for key, value in choices.items())
-        yield "chosen", f"{', '.join(settings)}, for {percent(scenario.grid.accuracy)}"
+        yield "chosen", f"{settings(choices)}, for {percent(scenario.grid.accuracy)}"
     if plan.budget:
         error = in_percent(scenario.grid.accuracy)
         yield (
@@ -365,11 +363,6 @@ def _prices(plan: PlannedRun) -> Table:
             with_unit(price.memory, "B"), clock_time(price.seconds),
         )  # fmt: skip
     return table
-
-
-def _setting(value: Any) -> str:
-    """Return a chosen value: a length in m, a number, a name, or none."""
-    return f"{value:.6g} m" if isinstance(value, float) else str(value or "none")
 
 
 def _signed(value: float) -> str:
