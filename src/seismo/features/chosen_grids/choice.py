@@ -114,10 +114,12 @@ class Candidate:
         """Times as many points as the discretization has."""
         return self.coarser**-self.discretization.grid.dimensions
 
-    def reflecting(self, error: float) -> Candidate:
-        """Return the same grid with the error of its absorbing layers."""
-        others = [cause for cause in self.expected.causes if cause[0] != SENT_BACK]
-        causes = tuple(sorted([*others, (SENT_BACK, error)], key=lambda cause: -cause[1]))
+    def reflecting(self, error: float, along: float | None = None) -> Candidate:
+        """Return the same grid with the error of its absorbing layers, and of waves along them."""
+        errors = dict(self.expected.causes) | {SENT_BACK: error}
+        if along is not None:
+            errors[GRAZING] = along
+        causes = tuple(sorted(errors.items(), key=lambda cause: -cause[1]))
         return replace(self, expected=replace(self.expected, causes=causes))
 
     @property
@@ -170,6 +172,7 @@ class GridSearch:
         self._stencil_is_free = is_free["stencil"] and not grid.refinement
         left_out = grid.is_open and "points" not in layer.model_fields_set
         self._points_are_free = left_out or layer.is_open
+        self._evaluated_grids: list[Candidate] = []
         # Powers of the spacing with which contacts, and all causes together, err.
         self._power = 2.0
         self._fall = 2.5
@@ -256,9 +259,13 @@ class GridSearch:
             keys = keys | {"grid.refinement": []}
         return of_survey(discretize(self.scenario.completed(keys)))
 
-    def _evaluated(self, keys: dict[str, Any], layers: float = 0.0) -> Candidate:
-        discretization = self._discretized(keys)
-        return Candidate(keys, discretization, expected_error(discretization, layers))
+    def _evaluated(self, keys: dict[str, Any]) -> Candidate:
+        known = next((grid for grid in self._evaluated_grids if grid.keys == keys), None)
+        if known is None:
+            discretization = self._discretized(keys)
+            known = Candidate(keys, discretization, expected_error(discretization, 0.0))
+            self._evaluated_grids.append(known)
+        return known
 
     def _first(self) -> Candidate:
         """Return a grid by the points in the shortest wavelength at the highest frequency."""
@@ -443,9 +450,10 @@ class GridSearch:
                 error = first
         back = math.sqrt(max(0.0, error**2 - along[points] ** 2))
         keys = candidate.keys | {"boundaries.layer.points": points}
+        thicker = replace(candidate.reflecting(back, along[points]), keys=keys)
         if points == present or candidate.coarser != 1.0:
-            return replace(candidate.reflecting(back), keys=keys)
-        return self._evaluated(keys, back)
+            return thicker
+        return replace(thicker, discretization=self._discretized(keys))
 
     def _with_long_steps(self, candidate: Candidate) -> Candidate:
         """Return a grid with bounded differences, where these save time and err no more."""

@@ -186,6 +186,15 @@ def damped_error(
         coarser: times as large a spacing as its own.
         begin: s, when layers begin to damp; waves that have passed them before do not count.
     """
+    key = (damped_error, damping, points, coarser, begin)
+    if key not in discretization.derived_facts:
+        discretization.derived_facts[key] = _damped_error(discretization, *key[1:])
+    return float(discretization.derived_facts[key])
+
+
+def _damped_error(
+    discretization: Discretization, damping: float, points: int, coarser: float, begin: float
+) -> float:
     # Of plane waves only scattered waves reach the layers.
     sources = [
         source for shot in discretization.shots for source in shot.sources if source.is_local
@@ -284,10 +293,13 @@ def _arriving(
     length = np.maximum(np.hypot(along, away), straight)
     cosine = np.clip(away / length, _COSINES[0], 1.0)
     arriving = []
-    for f, k, depth in zip(
-        frequencies, wavenumbers, layer.stretched_depth(wavenumbers), strict=True
-    ):
-        total = _mean_sent_back(layer, k, cosine, k * length)
+    of_waves = layer.sent_back(
+        np.repeat(wavenumbers, len(_COSINES)), np.tile(_COSINES, len(wavenumbers))
+    ).reshape(-1, len(_COSINES))
+    averaged = layer.discretization.field_damping.averaged
+    depths = layer.stretched_depth(wavenumbers)
+    for f, k, depth, back in zip(frequencies, wavenumbers, depths, of_waves, strict=True):
+        total = _mean_sent_back(back, averaged, cosine, k * length)
         outer = np.minimum(total, np.exp(-4.0 * k * cosine * depth.imag))
         energy = 0.0
         for plane_energy, beyond in ((total - outer, 0.0), (outer, depth)):
@@ -302,7 +314,7 @@ def _arriving(
 
 
 def _mean_sent_back(
-    layer: LayerWaves, wavenumber: float, cosine: np.ndarray, phase: np.ndarray
+    back: np.ndarray, averaged: bool, cosine: np.ndarray, phase: np.ndarray
 ) -> np.ndarray:
     """Return the energy (path) that comes back along paths over that of waves from their images.
 
@@ -312,13 +324,12 @@ def _mean_sent_back(
     passes a face along it.
 
     Args:
-        layer: that they meet.
-        wavenumber: 1/m.
+        back: R of the incidences `_COSINES`.
+        averaged: whether beds have their mean in the layer.
         cosine: (path) of the incidence.
         phase: (path) length in radians.
     """
-    back = layer.sent_back(np.full(len(_COSINES), wavenumber), _COSINES)
-    if layer.discretization.field_damping.averaged:
+    if averaged:
         # Beds guide waves of each incidence by themselves.
         return np.asarray(np.interp(cosine, _COSINES, np.abs(back) ** 2))
     powers = np.vander(_COSINES, len(_COSINES))

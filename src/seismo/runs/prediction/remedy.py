@@ -307,17 +307,24 @@ def all_causes_within(
     growth = surface_error(_scaled(discretization, factor)) / (
         surface_error(discretization.waves) or 1.0
     )
-    errors = [placing_error(discretization, factor)]
+    errors = []
     for name, error in expected.causes:
         cause = cause_of(name, discretization.scenario)
         if name == SURFACE:
             errors.append(error * growth)
         elif name != PLACING and not cause.falls_with_order:
             errors.append(error * factor ** (cause.power or power))
+
+    def disperses_little(others: float) -> bool:
+        # Their remainder is left to dispersion; no stencil errs by less than nothing.
+        remaining = math.sqrt(max(0.0, wanted**2 - others**2))
+        return others <= wanted and disperses_within(discretization, order, remaining, factor)
+
+    # Weights between grid points, which take longest, are asked where the others suit.
     others = math.hypot(*errors)
-    # Their remainder is left to dispersion; no stencil errs by less than nothing.
-    remaining = math.sqrt(max(0.0, wanted**2 - others**2))
-    return others <= wanted and disperses_within(discretization, order, remaining, factor)
+    return disperses_little(others) and disperses_little(
+        math.hypot(others, placing_error(discretization, factor))
+    )
 
 
 def longest_wavelength(discretization: Discretization) -> float:
