@@ -3,6 +3,7 @@
 import gc
 import importlib
 import os
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -68,9 +69,14 @@ def pytest_collection_finish() -> None:
 @pytest.fixture
 def no_remedies(monkeypatch):
     """Seek no grid that keeps to the accuracy, nor a cheaper one: most of what a check takes."""
-    monkeypatch.setattr(
-        "seismo.runs.prediction.assess.remedy_of", lambda discretization, expected: ""
-    )
+    from seismo.runs.prediction.assess import assess
+
+    def none(*_: object) -> str:
+        return ""
+
+    # `assess` has the search as the default of a parameter.
+    monkeypatch.setattr("seismo.runs.check.planned_run.assess", partial(assess, remedy=none))
+    monkeypatch.setattr("seismo.runs.prediction.assess.remedy_of", none)
     monkeypatch.setattr(
         "seismo.runs.check.planned_run.cheaper_grid", lambda discretization, expected: None
     )
