@@ -210,9 +210,11 @@ def _flat(discretization: Discretization) -> WarningLines:
 
 def _layer_strength(discretization: Discretization, expected: Expected) -> WarningLines:
     """Name layers that are too thin, unless a remedy for the accuracy names them already."""
+    if expected.error > discretization.scenario.grid.accuracy:
+        return
     present = discretization.scenario.boundaries.layer.points
     points = advised_points(discretization)
-    if points > present and expected.error <= discretization.scenario.grid.accuracy:
+    if points > present:
         thickness = present * absorbing_spacing(discretization)
         yield (
             f"boundaries.layer.points: {present}: the layer is {thickness:.4g} m, "

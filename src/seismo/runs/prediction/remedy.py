@@ -159,7 +159,7 @@ def _with_layers(
 def _finer(
     discretization: Discretization, expected: Expected, wanted: float
 ) -> tuple[float, Expected]:
-    """Return the spacing in m that mends errors, and the errors expected there.
+    """Return the spacing in m that mends errors, and the errors expected there, but of layers.
 
     Where the earth varies with depth only, spacings are tried from that on which suits dispersion:
     errors by contacts follow no law, and sources leave the rows of the surface. In others they
@@ -195,7 +195,8 @@ def _finer(
         if not discretization.earth.layered and points > MOST_TRIED:
             break
         try:
-            expected = expected_error(discretize(of_spacing(discretization, spacing / largest)))
+            finer = discretize(of_spacing(discretization, spacing / largest))
+            expected = expected_error(finer, of_layers=0.0)
         except SeismoError:
             break
         error = mended(discretization, expected).error
@@ -355,10 +356,12 @@ def advised_points(discretization: Discretization, coarser: float = 1.0) -> int:
         return present
     thick = math.ceil(LEAST_THICKNESS * longest_wavelength(discretization) / spacing * (1.0 - 1e-9))
     points = min(MOST_LAYER_POINTS, max(LEAST_POINTS, thick))
+    if points <= present:
+        return present
     # Waves grow sooner in more points, which are damped sooner, and may reflect more then.
     wanted = discretization.scenario.grid.accuracy
     errors = [sent_back(discretization, n, coarser, wanted) for n in (present, points)]
-    return present if points <= present or errors[1] > errors[0] else points
+    return present if errors[1] > errors[0] else points
 
 
 def thicker(discretization: Discretization, wanted: float, coarser: float = 1.0) -> str:
