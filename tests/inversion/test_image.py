@@ -6,9 +6,8 @@ import yaml
 
 import seismo
 from seismo.errors import ScenarioError, StoppedError
-from seismo.inversion.imaging.background import background_of
 from seismo.inversion.imaging.migration import PreparedMigration, laplacian
-from seismo.inversion.imaging.preparation import DerivativeBatches
+from seismo.inversion.imaging.preparation import DerivativeBatches, background_of
 from seismo.inversion.imaging.results import open_image, squared
 from seismo.inversion.imaging.run import add_shots
 from seismo.inversion.imaging.settings import Background, load_migration

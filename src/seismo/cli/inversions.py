@@ -15,7 +15,6 @@ from seismo.errors import printable
 
 if TYPE_CHECKING:
     from seismo.inversion.survey.course import StageReporter, TaskRequest
-    from seismo.inversion.survey.plan import PlanLines
     from seismo.inversion.survey.preparation import PreparedTask, SurveyMachine
 
 SettingsFile = Annotated[Path, typer.Argument(metavar="FILE", help="The settings, a YAML file.")]
@@ -41,7 +40,6 @@ def invert(
     Writes a model, its misfit and gradient for each iteration. Under mpiexec or srun the ranks
     share the shots.
     """
-    from seismo.inversion.full_waveform.plan import plan_lines
     from seismo.inversion.full_waveform.preparation import PreparedInversion
     from seismo.inversion.full_waveform.run import invert as run_inversion
     from seismo.inversion.full_waveform.settings import load_inversion
@@ -49,7 +47,7 @@ def invert(
 
     machine = _machine(backend, device, threads)
     prepared = PreparedInversion(load_inversion(file), Propagator, machine)
-    _carry_out(prepared, plan_lines, run_inversion, output, check, quiet, resume)
+    _carry_out(prepared, run_inversion, output, check, quiet, resume)
 
 
 def image(
@@ -62,14 +60,13 @@ def image(
     Under mpiexec or srun the ranks share the shots.
     """
     from seismo.inversion.imaging.migration import PreparedMigration
-    from seismo.inversion.imaging.plan import migration_lines
     from seismo.inversion.imaging.run import add_shots
     from seismo.inversion.imaging.settings import load_migration
     from seismo.inversion.propagator import Propagator
 
     machine = _machine(backend, device, threads)
     prepared = PreparedMigration(load_migration(file), Propagator, machine)
-    _carry_out(prepared, migration_lines, add_shots, output, check, quiet, resume)
+    _carry_out(prepared, add_shots, output, check, quiet, resume)
 
 
 def kernel(
@@ -82,14 +79,13 @@ def kernel(
     Under mpiexec or srun the ranks share the shots.
     """
     from seismo.inversion.imaging.kernels import PreparedKernel
-    from seismo.inversion.imaging.plan import kernel_lines
     from seismo.inversion.imaging.run import add_shots
     from seismo.inversion.imaging.settings import load_kernel
     from seismo.inversion.propagator import Propagator
 
     machine = _machine(backend, device, threads)
     prepared = PreparedKernel(load_kernel(file), Propagator, machine)
-    _carry_out(prepared, kernel_lines, add_shots, output, check, quiet, resume)
+    _carry_out(prepared, add_shots, output, check, quiet, resume)
 
 
 def _machine(backend: str, device: int | None, threads: int | None) -> SurveyMachine:
@@ -100,9 +96,8 @@ def _machine(backend: str, device: int | None, threads: int | None) -> SurveyMac
 
 
 def _carry_out(
-    prepared: PreparedTask, plan_lines: Callable[[Any], PlanLines],
-    run: Callable[[Any, TaskRequest], Path], output: Path | None, check: bool, quiet: bool,
-    resume: bool | None,
+    prepared: PreparedTask, run: Callable[[Any, TaskRequest], Path], output: Path | None,
+    check: bool, quiet: bool, resume: bool | None,
 ) -> None:  # fmt: skip
     """Print the plan of a task, and run it unless it is to be checked only."""
     from seismo.inversion.survey.course import TaskRequest
@@ -114,7 +109,7 @@ def _carry_out(
         return
     if check or not quiet:
         stream = sys.stdout if check else sys.stderr
-        for name, text in plan_lines(prepared):
+        for name, text in prepared.plan_lines():
             print(f"{name:<12}{printable(text)}", file=stream, flush=True)
     if check:
         return
@@ -127,7 +122,7 @@ def _carry_out(
 
 
 def _reporter(quiet: bool) -> contextlib.AbstractContextManager[StageReporter]:
-    from seismo.inversion.survey.progress import StageBar, StageLines
+    from seismo.inversion.survey.course import StageBar, StageLines
 
     if quiet:
         return contextlib.nullcontext(lambda stage: None)

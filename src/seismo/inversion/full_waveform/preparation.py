@@ -15,6 +15,14 @@ from seismo.inversion.full_waveform.unknowns import Tie, Unknown, Unknowns, gaus
 from seismo.inversion.misfits import comparison
 from seismo.inversion.survey.conditioning import depth_weights, mask_of
 from seismo.inversion.survey.observed import ObservedTraces, read_observed
+from seismo.inversion.survey.plan import (
+    PlanLines,
+    gradient_text,
+    lines_of_waves,
+    nodes_text,
+    shots_text,
+    traces_text,
+)
 from seismo.inversion.survey.preparation import PreparedTask, SurveyMachine, digest_of
 from seismo.inversion.survey.traces import BandComparison, ShotPropagator
 from seismo.model.node_values import ModelRange, arrays_of
@@ -78,6 +86,26 @@ class PreparedInversion(PreparedTask):
             problem = f"exceeds the {shots} shots of the scenario; give at most as many"
             raise inversion.mistake("shots", "each", problem=problem)
         _ = self.propagator.plan  # refuses what has no derivative
+
+    def plan_lines(self) -> PlanLines:
+        """Return facts of the inversion, a name and a text each."""
+        inversion = self.settings
+        propagator = self.propagator
+        free = int((self.mask > 0.0).sum())
+        names = ", ".join(inversion.parameters.by_name)
+        every_shot = len(propagator.discretization.shots)
+        shots = every_shot if inversion.shots is None else inversion.shots.each
+        bands = len(inversion.bands)
+        return [
+            ("unknown", f"{names} at {free:,} of {nodes_text(propagator)}"),
+            ("compared", f"{traces_text(self.observed.sections)} by {inversion.misfit.kind}"),
+            ("shots", f"for a gradient {shots_text(propagator, shots)}"),
+            *lines_of_waves(propagator),
+            ("gradient", gradient_text(propagator, shots)),
+            ("iterations", f"at most {inversion.optimiser.iterations} of "
+             f"{inversion.optimiser.method} in each of {bands} band{'s' * (bands > 1)}"),
+            *(("note", remark) for remark in self.observed.remarks),
+        ]  # fmt: skip
 
     def unknowns(self) -> Unknowns:
         """Return the map from unknowns to models, at the first model."""

@@ -37,6 +37,13 @@ from seismo.inversion.imaging.results import NodeArray, squared, write_arrays
 from seismo.inversion.imaging.settings import Kernel
 from seismo.inversion.misfits import SectionMisfit, TraceMisfit, comparison, sum_of_sections
 from seismo.inversion.survey.observed import read_observed
+from seismo.inversion.survey.plan import (
+    PlanLines,
+    gradient_text,
+    lines_of_waves,
+    nodes_text,
+    shots_text,
+)
 from seismo.inversion.survey.preparation import SurveyMachine
 from seismo.inversion.survey.traces import (
     BandComparison,
@@ -102,6 +109,21 @@ class PreparedKernel(PreparedGradient):
         self.parameters = self._chosen_parameters()
         self.remarks: list[str] = []
         _ = self.observed
+
+    def plan_lines(self) -> PlanLines:
+        """Return facts of the kernels, a name and a text each."""
+        propagator = self.propagator
+        shots = len(self.shots)
+        receivers = len(self.rows)
+        return [
+            ("kernels", f"by {', '.join(self.parameters)} at {nodes_text(propagator)}"),
+            ("of", f"{self.settings.kind} of {self.group.name}.{self.component}, "
+             f"{receivers} receiver{'s' * (receivers > 1)}"),
+            ("shots", shots_text(propagator, shots)),
+            *lines_of_waves(propagator),
+            ("time", gradient_text(propagator, shots)),
+            *(("note", remark) for remark in self.remarks),
+        ]  # fmt: skip
 
     @cached_property
     def observed(self) -> Sections:

@@ -30,6 +30,14 @@ from seismo.inversion.imaging.results import NodeArray, squared, write_arrays
 from seismo.inversion.imaging.settings import Migration
 from seismo.inversion.misfits import comparison
 from seismo.inversion.survey.observed import ObservedTraces, read_observed
+from seismo.inversion.survey.plan import (
+    PlanLines,
+    gradient_text,
+    lines_of_waves,
+    nodes_text,
+    shots_text,
+    traces_text,
+)
 from seismo.inversion.survey.preparation import SurveyMachine
 from seismo.inversion.survey.traces import BandComparison, Sections, ShotPropagator
 
@@ -55,6 +63,23 @@ class PreparedMigration(PreparedGradient):
         run = self.propagator.discretization
         self.traces: ObservedTraces = read_observed(settings, settings.observed, run, self.shots)
         self._refuse_silence()
+
+    def plan_lines(self) -> PlanLines:
+        """Return facts of the migration, a name and a text each."""
+        propagator = self.propagator
+        shots = len(self.shots)
+        lines = [
+            ("image", f"{', '.join(self.settings.conditions)} at {nodes_text(propagator)}"),
+            ("traces", f"{traces_text(self.observed)}, {self.settings.migrate}"),
+            ("shots", shots_text(propagator, shots)),
+            *lines_of_waves(propagator),
+            ("time", gradient_text(propagator, shots, others=1)),
+            *(("note", remark) for remark in self.traces.remarks),
+        ]  # fmt: skip
+        if self.settings.migrate == "recorded" and self.settings.window.after is None:
+            note = "no `window.after`: direct waves of the traces are migrated, too"
+            lines.append(("note", note))
+        return lines
 
     @property
     def observed(self) -> Sections:

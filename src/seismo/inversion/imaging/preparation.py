@@ -12,18 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import gaussian_filter
 
 from seismo.errors import ScenarioError
-from seismo.inversion.imaging.background import background_of
-from seismo.inversion.imaging.settings import GradientSettings
+from seismo.grid.grid import AXES, Grid
+from seismo.inversion.imaging.settings import Background, GradientSettings
 from seismo.inversion.survey.batches import ShotBatches
 from seismo.inversion.survey.conditioning import energy_of, mask_of
 from seismo.inversion.survey.preparation import PreparedTask, SurveyMachine, digest_of
 from seismo.inversion.survey.traces import Sections, ShotPropagator
-from seismo.model.node_values import ModelRange, arrays_of
+from seismo.model.node_values import ModelRange, arrays_of, nodes_along
 from seismo.solver.discretize import discretize
 
 ENERGY = "energy"
+_SPEEDS = ("vp", "vs")
 _ROCK = ("vp", "vs", "rho")  # what images and kernels are by
 _APART = 1e-6  # relative distance of the bounds of a uniform parameter
 TraceDerivative = Callable[[Sections, Sequence[int]], tuple[float, Sections]]
@@ -154,3 +156,38 @@ def _bounds(array: np.ndarray) -> tuple[float, float]:
 def listed(names: Sequence[str], most: int = 5) -> str:
     """Return the first names in a line."""
     return ", ".join(names[:most]) + ", ..." * (len(names) > most)
+
+
+def background_of(
+    settings: Background, grid: Grid, model: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return the background (z, [y,] x) by parameter.
+
+    Slowness is smoothed, so that travel times stay, and other parameters as they are. Nodes above
+    a depth stay, and have no part in others.
+
+    Args:
+        settings: how it is smoothed.
+        grid: of the run.
+        model: values (z, [y,] x) by parameter.
+    """
+    if settings.smooth is None:
+        return model
+    axes = [axis for axis in "zyx" if axis in grid.axes]
+    deviations = [settings.smooth / grid.spacing[AXES.index(axis)] for axis in axes]
+    above = -np.inf if settings.above is None else settings.above
+    is_free = (nodes_along(grid, "z") >= above).reshape(-1, *(1,) * (len(axes) - 1))
+
+    def smoothed(array: np.ndarray) -> np.ndarray:
+        """Return an array whose free values are averages of free ones."""
+        free = np.broadcast_to(is_free, array.shape)
+        weights, total = (
+            gaussian_filter(values_of, deviations, mode="nearest")
+            for values_of in (free.astype(float), np.where(free, array, 0.0))
+        )
+        return np.where(free, total / np.where(free, weights, 1.0), array)
+
+    return {
+        name: 1.0 / smoothed(1.0 / array) if name in _SPEEDS and array.all() else smoothed(array)
+        for name, array in model.items()
+    }

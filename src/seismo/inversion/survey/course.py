@@ -1,11 +1,11 @@
-"""The course of a task from its start, or from its journal, to its results."""
+"""The course of a task from its start, or from its journal, to its results, and its progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
 from seismo.errors import ScenarioError
 from seismo.inversion.survey.journal import Journal
@@ -14,6 +14,10 @@ from seismo.inversion.survey.results_file import COMPLETE, attributes_of, is_res
 from seismo.output.run_directory import final_path
 from seismo.output.run_directory.lock import Lock
 from seismo.output.run_directory.partial_files import run_folder
+from seismo.runs.progress import TerminalBar, clock_time
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class TaskStage(Protocol):
@@ -37,6 +41,39 @@ StageReporter = Callable[[Any], None]
 
 def _nothing(stage: TaskStage) -> None:
     """Report nothing."""
+
+
+class StageLines:
+    """A line of a log for each stage; use as a context manager."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Write to a stream."""
+        self._stream = stream
+
+    def __enter__(self) -> StageLines:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Do nothing: every line is out already."""
+
+    def __call__(self, stage: TaskStage) -> None:
+        """Write a line, but of stages that are known already."""
+        if not stage.replayed:
+            line = f"{100 * stage.fraction:3.0f} %  {stage}  {clock_time(stage.seconds)}"
+            print(line, file=self._stream, flush=True)
+
+
+class StageBar(TerminalBar):
+    """The progress bar of a task on a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        """Prepare the bar; nothing shows before the first report."""
+        super().__init__(console, 20)
+
+    def __call__(self, stage: TaskStage) -> None:
+        """Show where the task is."""
+        self.show(stage.fraction, f"{stage}  {clock_time(stage.seconds)}")
 
 
 @dataclass(frozen=True)

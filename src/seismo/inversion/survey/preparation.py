@@ -1,4 +1,4 @@
-"""Where a task runs, and what its numbers depend on."""
+"""Tasks that are ready to run: their machine, and all that their numbers depend on."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from seismo.backends.communicator import SerialCommunicator
 from seismo.inversion.survey.batches import ShotBatches
+from seismo.inversion.survey.plan import PlanLines
 from seismo.inversion.survey.settings import SurveySettings
 from seismo.inversion.survey.traces import Sections, ShotPropagator
 from seismo.model.node_values import nodes_along
@@ -57,6 +58,10 @@ class PreparedTask(ABC):
     @abstractmethod
     def shot_sum(self) -> ShotBatches:
         """Return the sum over the batches of shots, on all ranks."""
+
+    @abstractmethod
+    def plan_lines(self) -> PlanLines:
+        """Return facts of the task before it runs, a name and a text each."""
 
     @property
     @abstractmethod
