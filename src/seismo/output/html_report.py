@@ -137,5 +137,5 @@ def _shown(fact: object) -> str:
     if isinstance(fact, list | tuple):
         return ", ".join(map(_shown, fact))
     if isinstance(fact, dict):
-        return ", ".join(f"{name}: {_shown(one)}" for name, one in fact.items())
+        return ", ".join(f"{name}: {_shown(entry)}" for name, entry in fact.items())
     return fact if isinstance(fact, str) else json.dumps(fact)

@@ -343,50 +343,50 @@ class Comparison:
 
 
 def compare(first: RunResults, second: RunResults) -> Iterator[Comparison]:
-    """Compare all arrays of two files, one by one."""
+    """Compare all arrays of two files."""
     for results in (first, second):
         results.verify(without=_COMPARED)
     for kind in _COMPARED:
-        one = getattr(first, kind)
-        other = getattr(second, kind)
-        for name in dict.fromkeys([*one, *other]):
-            yield from _compare_sets(f"{kind}/{name}", dict(one).get(name), dict(other).get(name))
+        first_sets = dict(getattr(first, kind))
+        second_sets = dict(getattr(second, kind))
+        for name in first_sets | second_sets:
+            yield from _compare_sets(f"{kind}/{name}", first_sets.get(name), second_sets.get(name))
 
 
 def _compare_sets(
-    name: str, one: NamedArrays | None, other: NamedArrays | None
+    name: str, first: NamedArrays | None, second: NamedArrays | None
 ) -> Iterator[Comparison]:
-    if one is None or other is None:
-        yield Comparison(name, obstacle=_only(other is None))
+    if first is None or second is None:
+        yield Comparison(name, obstacle=_only(second is None))
         return
     different_columns = [
-        c for c in one.columns if not _same_axis(_column(one, c), _column(other, c))
+        c for c in first.columns if not _same_axis(_column(first, c), _column(second, c))
     ]
-    for array in dict.fromkeys([*one, *other]):
+    for array in dict.fromkeys([*first, *second]):
         path = f"{name}/{array}"
-        if array not in one or array not in other:
-            yield Comparison(path, obstacle=_only(array in one))
-        elif one.shape(array) != other.shape(array):
-            shapes = f"{one.shape(array)} and {other.shape(array)}"
+        if array not in first or array not in second:
+            yield Comparison(path, obstacle=_only(array in first))
+        elif first.shape(array) != second.shape(array):
+            shapes = f"{first.shape(array)} and {second.shape(array)}"
             yield Comparison(path, obstacle=f"have the shapes {shapes}")
         elif different_columns:
             yield Comparison(
                 path, obstacle=f"stand at other places: {', '.join(different_columns)}"
             )
         else:
-            yield _compare(path, array, one, other)
+            yield _compare(path, array, first, second)
 
 
 def _only(first: bool) -> str:
     return f"only in the {'first' if first else 'second'} file"
 
 
-def _same_axis(one: Any, other: Any) -> bool:
+def _same_axis(first: Any, second: Any) -> bool:
     """Whether two coordinates are equal, numbers but for rounding."""
-    if one is None or other is None or np.shape(one) != np.shape(other):
-        return one is other
-    first = np.asarray(one)
-    second = np.asarray(other)
+    if first is None or second is None or np.shape(first) != np.shape(second):
+        return first is second
+    first = np.asarray(first)
+    second = np.asarray(second)
     if not (first.dtype.kind in "fiu" and second.dtype.kind in "fiu") or not first.size:
         return np.array_equal(first, second)
     largest = float(np.nanmax(np.abs(first), initial=0.0))
@@ -399,14 +399,14 @@ def _column(arrays: NamedArrays, name: str) -> Any:
     return arrays.column(name) if name in arrays.columns else None
 
 
-def _compare(path: str, name: str, one: NamedArrays, other: NamedArrays) -> Comparison:
+def _compare(path: str, name: str, first: NamedArrays, second: NamedArrays) -> Comparison:
     """Compare two arrays, a frame at a time."""
     identical = True
     difference_energy = 0.0
     energy = 0.0
     largest = 0.0
-    for index in range(one.shape(name)[0]):
-        a, b = (arrays.values_of(name, index) for arrays in (one, other))
+    for index in range(first.shape(name)[0]):
+        a, b = (arrays.values_of(name, index) for arrays in (first, second))
         identical &= a.tobytes() == b.tobytes()
         difference = np.subtract(b, a, dtype=float)
         difference[np.isnan(a) & np.isnan(b)] = 0.0
@@ -418,4 +418,4 @@ def _compare(path: str, name: str, one: NamedArrays, other: NamedArrays) -> Comp
         if energy
         else (np.inf if difference_energy else 0.0)
     )
-    return Comparison(path, identical, relative, largest, one.unit(name))
+    return Comparison(path, identical, relative, largest, first.unit(name))

@@ -188,9 +188,9 @@ class KeptFields:
         # A power of two, found on the device, which nothing waits for.
         largest = np.maximum(array.max(), -array.min())
         exponent = _EXPONENT - np.frexp(largest)[1]
-        one = np.ones_like(largest)
-        packed = (array * np.ldexp(one, exponent)).astype(SHORT)
-        return packed, np.ldexp(one, -exponent)
+        ones = np.ones_like(largest)
+        packed = (array * np.ldexp(ones, exponent)).astype(SHORT)
+        return packed, np.ldexp(ones, -exponent)
 
 
 class KeptRun:

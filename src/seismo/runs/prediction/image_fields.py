@@ -103,10 +103,10 @@ def _radiated(
         if not speed or (kind == "SH" and not across):
             continue
         kz = np.sqrt((w / speed) ** 2 - kx**2)
-        one = np.ones_like(kz)
-        k = np.array([kx * one, 0.0 * one, kz])
-        motion = {"P": k, "SV": np.array([-kz, 0.0 * one, kx * one]),
-                  "SH": np.array([0.0 * one, w / speed * one, 0.0 * one])}[kind]  # fmt: skip
+        ones = np.ones_like(kz)
+        k = np.array([kx * ones, 0.0 * ones, kz])
+        motion = {"P": k, "SV": np.array([-kz, 0.0 * ones, kx * ones]),
+                  "SH": np.array([0.0 * ones, w / speed * ones, 0.0 * ones])}[kind]  # fmt: skip
         pushed = force[:, None, None] + 1j * np.einsum("ij,jwk->iwk", moment, k)
         waves[kind] = _PlaneWaves(1j * (motion * pushed).sum(axis=0) / (w**2 * kz), motion, k)
     return waves

@@ -225,12 +225,12 @@ class StabilityMonitor:
         }
         at = {axis: np.array(value) for axis, value in position.items()}
         medium = self._simulation.discretization.earth.sample(at["z"], at.get("y"), at["x"])
-        around = {name: float(np.ravel(v)[0]) for name, v in medium.items()}
+        rock = {name: float(np.ravel(v)[0]) for name, v in medium.items()}
         where = ", ".join(f"{a} = {v:.6g} m" for a, v in position.items())
-        cause = self._cause(index, around, peak)
-        return f"{when}: {description} at {where} ({_described(around)}); {cause}"
+        cause = self._cause(index, rock, peak)
+        return f"{when}: {description} at {where} ({_described(rock)}); {cause}"
 
-    def _cause(self, index: Index, around: dict[str, float], peak: float) -> str:
+    def _cause(self, index: Index, rock: dict[str, float], peak: float) -> str:
         """Name the likeliest cause and a remedy."""
         discretization = self._simulation.discretization
         # Not `time.courant`, which counts of the limit of a uniform medium and may change nothing.
@@ -261,8 +261,8 @@ class StabilityMonitor:
                 "raise boundaries.layer.damping (to 0.08; equations of first order in time)"
             )
         # lambda = rho (vp^2 - 2 vs^2) is negative.
-        vp = around.get("vp")
-        vs = around.get("vs")
+        vp = rock.get("vp")
+        vs = rock.get("vs")
         if vp and vs and vp / vs < math.sqrt(2.0):
             return f"vp/vs is {vp / vs:.2f} there, below sqrt(2): check vs"
         if vs == 0.0:
@@ -279,9 +279,9 @@ def weakness(subject: str) -> str:
     )
 
 
-def _described(around: dict[str, float]) -> str:
+def _described(rock: dict[str, float]) -> str:
     return ", ".join(
-        f"{name} {value:.5g} {PARAMETERS[name].unit}".rstrip() for name, value in around.items()
+        f"{name} {value:.5g} {PARAMETERS[name].unit}".rstrip() for name, value in rock.items()
     )
 
 
