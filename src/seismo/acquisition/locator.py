@@ -35,7 +35,7 @@ import numpy as np
 from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.coordinates import VerticalCoordinate, nearest_turn
 from seismo.grid.grid import AXES, Grid
-from seismo.scenario import Scenario
+from seismo.scenario.document import Scenario
 
 _ELLIPSOID = "WGS84"
 _EARTH_RADIUS = 6.371e6  # m, mean

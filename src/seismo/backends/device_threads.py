@@ -9,7 +9,7 @@ the first rank, once all have asked for them: devices wait for devices, no threa
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,7 +22,6 @@ from seismo.backends.communicator import (
 )
 
 T = TypeVar("T")
-D = TypeVar("D")
 
 
 _THROUGH_HOST = "these GPUs cannot all access each other's memory: halos go through the host's"
@@ -201,12 +200,3 @@ class ThreadCommunicator(SerialCommunicator):
                 take(first + count - (end - threads.queued), count_ready)
                 threads.queued += count_ready
                 threads.changed.notify_all()
-
-
-def spread(
-    ranks: SerialCommunicator, devices: Sequence[D], work: Callable[[SerialCommunicator, D], T]
-) -> T:
-    """Do work on a rank as it is, with its device, or on a rank for each of several devices."""
-    if len(devices) == 1:
-        return work(ranks, devices[0])
-    return DeviceThreads(len(devices)).run(lambda member: work(member, devices[member.number]))

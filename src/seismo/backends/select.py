@@ -8,15 +8,14 @@ ones are named with their remedies. Code that has the backend afterwards never a
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from seismo.backends import machine
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.gpu.compile_server import detect_and_start_server
 from seismo.backends.gpu.detect import (
     Gpu,
     GpuEnvironment,
@@ -26,6 +25,7 @@ from seismo.backends.gpu.detect import (
     problems,
     visible_gpus,
 )
+from seismo.backends.gpu.detect import detect as detect_gpus
 from seismo.backends.machine import REMEDY, has_lost_threads
 from seismo.errors import DeviceError
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 
 Wanted = Literal["auto", "cpu", "gpu"]
+Device = TypeVar("Device")
+Outcome = TypeVar("Outcome")
 
 _NO_THREADS = "threads: {} are for the CPU; leave them out on a GPU"
 
@@ -93,7 +95,7 @@ def choose(
     if ranks.has_others and device is not None:
         raise DeviceError(f"device: {device} for {ranks.count} ranks; leave it out: each has one")
     # One GPU for each rank of a machine, in the order of the ranks on it.
-    detect = detect or partial(detect_and_start_server, _number(visible_gpus(), device, ranks))
+    detect = detect or partial(_detect_and_start_server, _number(visible_gpus(), device, ranks))
     environment = detect()
     number = _number(environment.gpus, device, ranks)
     card, problem = _try_opening(environment, number, opened or _open)
@@ -165,7 +167,7 @@ def choose_all(
     if gpus is None:
         return [choose(wanted, device, threads, ranks, detect=detect, opened=opened)]
     _refuse_besides(gpus, wanted, device, threads, ranks)
-    environment = (detect or detect_and_start_server)()
+    environment = (detect or _detect_and_start_server)()
     open_card = opened or _open
     numbers = able_gpus(environment.gpus)
     problem = next(problems(environment, numbers[0] if numbers else 0), "")
@@ -209,6 +211,19 @@ def _refuse_besides(
 
 def _taken(open_card: Callable[[int], Card], number: int, precision: str) -> Backend:
     return _backend(precision, open_card(number))
+
+
+def spread(
+    ranks: SerialCommunicator,
+    devices: Sequence[Device],
+    work: Callable[[SerialCommunicator, Device], Outcome],
+) -> Outcome:
+    """Do work on a rank as it is, with its device, or on a rank for each of several devices."""
+    if len(devices) == 1:
+        return work(ranks, devices[0])
+    from seismo.backends.device_threads import DeviceThreads
+
+    return DeviceThreads(len(devices)).run(lambda member: work(member, devices[member.number]))
 
 
 def optional_gpu(
@@ -265,6 +280,19 @@ def _open(number: int) -> Card:
     except (ImportError, OSError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise DeviceError(f"GPU {number} cannot be used: {reason}") from error
+
+
+def _detect_and_start_server(number: int | None = None) -> GpuEnvironment:
+    """Detect GPUs and their packages; where there is a GPU, start the server of compilers.
+
+    Args:
+        number: see `detect`.
+    """
+    if visible_gpus() and machine.cores() > 1:
+        from seismo.backends.gpu.compile_server import compile_server
+
+        compile_server()
+    return detect_gpus(True, number)
 
 
 def _on_processor(threads: int | None, problem: str) -> BackendChoice:

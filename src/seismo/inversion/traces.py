@@ -10,7 +10,7 @@ from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.sources import Shot
 from seismo.errors import UnstableError
 from seismo.solver.discretization import Discretization
-from seismo.solver.sampling.traces import traces_of
+from seismo.solver.sampling.recording import traces_of
 from seismo.solver.simulation import Simulation
 
 Traces = dict[str, dict[str, np.ndarray]]  # (shot, receiver, sample) by set and component

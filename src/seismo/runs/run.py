@@ -19,8 +19,7 @@ from typing import Any, Literal
 
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.device_threads import spread
-from seismo.backends.select import BackendChoice
+from seismo.backends.select import BackendChoice, spread
 from seismo.errors import ScenarioError
 from seismo.features import acting
 from seismo.output.results import Results, open_any, open_results, temporary_results

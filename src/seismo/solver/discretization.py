@@ -28,7 +28,7 @@ from seismo.grid.grid import Box, Grid
 from seismo.grid.interpolation import RADIUS
 from seismo.grid.surface_closure import BesideRefinement, RowWeights, SurfaceClosure
 from seismo.grid.time_step import Clock
-from seismo.model.contacts import ON_CONTACT, SlipContacts, contact_depths
+from seismo.model.contacts import ON_CONTACT, SlipContacts
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
@@ -42,7 +42,7 @@ from seismo.solver.grid_layout import (
     reached,
     regions,
 )
-from seismo.solver.interpolation.layer_contacts import fluid_density, layers_of
+from seismo.solver.interpolation.layer_contacts import contact_depths, fluid_density, layers_of
 from seismo.solver.interpolation.point_weights import PointInterpolation
 from seismo.solver.interpolation.traction_free_slopes import SurfaceSlope, tilted_surface
 from seismo.solver.medium.field_damping import LayerDamping

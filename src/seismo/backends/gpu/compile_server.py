@@ -26,7 +26,7 @@ from functools import cache
 from typing import Any
 
 from seismo.backends import machine
-from seismo.backends.gpu.detect import GpuEnvironment, detect, has_driver, visible_gpus
+from seismo.backends.gpu.detect import has_driver, visible_gpus
 
 # BLAS threads would make a fork unsafe: the server has a single thread.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -72,17 +72,6 @@ def start_early(backend: str, threads: int | None) -> None:
     if backend != "cpu" and threads is None and has_driver() and machine.cores() > 1:
         compile_server()
         threading.Thread(target=visible_gpus, daemon=True).start()
-
-
-def detect_and_start_server(number: int | None = None) -> GpuEnvironment:
-    """Detect GPUs and their packages; where there is a GPU, start the server.
-
-    Args:
-        number: see `detect`.
-    """
-    if visible_gpus() and machine.cores() > 1:
-        compile_server()
-    return detect(True, number)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -71,8 +71,8 @@ class Gpu:
 class DeviceLink:
     """Two GPUs by their numbers: whether they reach each other's memory, and that by NVLink."""
 
-    one: int
-    other: int
+    first: int
+    second: int
     peers: bool
     nvlink: bool
 
@@ -81,7 +81,7 @@ class DeviceLink:
         way = (
             "over NVLink" if self.nvlink else "directly, over PCIe" if self.peers else "by the host"
         )
-        return f"GPU {self.one} - GPU {self.other}: {way}"
+        return f"GPU {self.first} - GPU {self.second}: {way}"
 
 
 @dataclass(frozen=True)

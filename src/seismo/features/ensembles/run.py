@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.device_threads import spread
 from seismo.backends.machine import free_disk
-from seismo.backends.select import BackendChoice, choose_all
+from seismo.backends.select import BackendChoice, choose_all, spread
 from seismo.errors import ScenarioError, StoppedError, StorageError, UnstableError
 from seismo.features.ensembles.collection import collect
 from seismo.features.ensembles.members import Members

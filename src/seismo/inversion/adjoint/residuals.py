@@ -14,7 +14,7 @@ from seismo.errors import ScenarioError
 from seismo.inversion.adjoint.run import Residuals
 from seismo.inversion.traces import section_shape
 from seismo.solver.discretization import Discretization
-from seismo.solver.sampling.traces import in_blocks, processing_of
+from seismo.solver.sampling.recording import in_blocks, processing_of
 
 
 def residuals_of(

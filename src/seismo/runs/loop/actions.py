@@ -34,7 +34,7 @@ from seismo.runs.progress import (
 )
 from seismo.solver.accuracy.stability_monitor import StabilityMonitor
 from seismo.solver.discretization import Discretization
-from seismo.solver.sampling.traces import traces_of
+from seismo.solver.sampling.recording import traces_of
 from seismo.solver.simulation import Prepared, Simulation
 
 

@@ -21,6 +21,7 @@ Symbols: v velocity, s stress, e strain, a acceleration; c11, c13, c33, mu modul
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,11 +29,12 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from seismo.equations.framework.registry import PARAMETERS
 from seismo.equations.framework.table import Physics
 from seismo.grid.coefficients import inverse_of_staggered
 from seismo.grid.grid import Grid
 from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kaiser_window, powers_of
-from seismo.model.contacts import ON_CONTACT, SlipContact, below, contact_depths
+from seismo.model.contacts import ON_CONTACT, SlipContact, below
 from seismo.model.earth import Earth
 from seismo.model.effective import GridCells
 from seismo.model.effective.averaging import cell_average, effective_medium, without_losses
@@ -43,6 +45,11 @@ NEAR = 6  # rows on either side that may differ and change weights
 ALIKE = 1e-9  # relative difference of moduli that count as alike
 _TINY = 2e-2  # of the largest slope: residuals of kinks below it are left
 _NONE = 1e-3  # weights that change by less stay
+_SAMPLES_PER_CELL = 8
+_JUMP = 0.02  # relative change within a sample that counts as a contact
+_BISECTIONS = 30
+_INFINITE = {name for name, known in PARAMETERS.items() if math.isinf(known.limits[1])}
+_ROUNDING = 1e3  # Pa, of constants of rock that has been turned
 
 SlopeKind = Literal["along", "across", "pull", "shear"]
 KINDS: dict[str, SlopeKind] = {
@@ -52,6 +59,43 @@ KINDS: dict[str, SlopeKind] = {
 Values = dict[str, np.ndarray]
 Side = tuple[int, int]  # first and last row of a solid, or of a fluid
 Computed = TypeVar("Computed")
+
+
+def contact_depths(earth: Earth, grid: Grid) -> np.ndarray:
+    """Return the depths (n) in m where a medium ends suddenly, from the top."""
+    first = grid.low[2]
+    last = grid.points[2] - 1 - grid.high[2]
+    z = grid.coordinate(
+        "z", np.arange(first, last, 1.0 / _SAMPLES_PER_CELL) + 1.0 / (3 * _SAMPLES_PER_CELL)
+    )
+    profiles = _profiles(earth, z)
+    units = [PARAMETERS[n].unit if n in PARAMETERS else "" for n in earth.needs]
+    least = np.array([_ROUNDING if unit == "Pa" else 1e-9 for unit in units])
+    either = np.abs(profiles)
+    change = np.abs(np.diff(profiles, axis=1)) / np.maximum(
+        np.maximum(either[:, 1:], either[:, :-1]), least[:, None]
+    )
+    jumps = np.flatnonzero((change > _JUMP).any(axis=0))
+    low = z[jumps]
+    high = z[jumps + 1]
+    above = profiles[:, jumps]
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        at_middle = _profiles(earth, middle)
+        nearer = (np.abs(at_middle - above) <= 0.5 * np.abs(profiles[:, jumps + 1] - above)).all(
+            axis=0
+        )
+        low = np.where(nearer, middle, low)
+        high = np.where(nearer, high, middle)
+    return 0.5 * (low + high)
+
+
+def _profiles(earth: Earth, z: np.ndarray) -> np.ndarray:
+    """Return the parameters (name, depth); the inverse of parameters that may be infinite."""
+    samples = earth.sample(z, None)
+    return np.array(
+        [1.0 / samples[name] if name in _INFINITE else samples[name] for name in earth.needs]
+    )
 
 
 def moduli(medium: Values) -> Values:

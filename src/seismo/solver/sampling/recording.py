@@ -1,4 +1,4 @@
-"""Receivers, and the record of their channels, step by step.
+"""Receivers, the record of their channels, step by step, and the traces made of it.
 
 A channel is a component at a receiver, a sum of weighted points of fields
 (`seismo.solver.interpolation.channels`).
@@ -10,12 +10,14 @@ same order as on a single rank.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from seismo.acquisition import trace_processing
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.sources import Shot
 from seismo.backends import point_kernels as kernels
@@ -41,6 +43,7 @@ from seismo.solver.parallel.partition import Partition
 
 _MOST_KNOWN = 1 << 18  # channels whose points are kept for the next batch
 PIECE = 16  # entries that a thread of a launch sums
+_BLOCK = 1 << 17  # samples of traces finished at once
 
 
 class SparseRows:
@@ -355,3 +358,74 @@ def _pieces(starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     number = np.arange(firsts[-1]) - np.repeat(firsts[:-1], counts)
     pieces = np.repeat(starts[:-1], counts) + PIECE * number
     return np.append(pieces, starts[-1]), firsts
+
+
+def traces_of(
+    discretization: Discretization, recorder: Recorder, shot: int, shot_name: str, steps: int
+) -> Iterator[tuple[str, str, Callable[[], np.ndarray]]]:
+    """Yield set and component of each section of a shot, and a function that finishes its traces.
+
+    All ranks have to ask for them; the first gets them: (receiver, time), of so many steps.
+
+    Args:
+        discretization: the run.
+        recorder: that has recorded the steps.
+        shot: its number in the batch.
+        shot_name: its name.
+        steps: of the traces.
+    """
+    for group in discretization.groups:
+        for name, (quantity, base, component) in group.components(discretization.physics).items():
+            raw = recorder.raw(shot, group.name, component)
+            if raw is not None:
+                how = processing_of(discretization, group, quantity, base, component)
+                finish = partial(_processed, how, steps)
+                made = partial(_with_dropped, finish, raw, group.recording(shot_name))
+                yield group.name, name, made
+
+
+def _with_dropped(
+    finish: Callable[[np.ndarray], np.ndarray], raw: np.ndarray, recording: np.ndarray
+) -> np.ndarray:
+    """Finish the traces (receiver, time) of recording receivers; others are masked."""
+    if recording.all():
+        return finish(raw)
+    finished = finish(raw[recording] if recording.any() else np.zeros_like(raw[:1]))
+    traces = np.ma.masked_all((len(raw), finished.shape[1]), finished.dtype)
+    traces[recording] = finished[: recording.sum()]
+    return traces
+
+
+def _processed(how: dict[str, Any], steps: int, raw: np.ndarray) -> np.ndarray:
+    """Finish the traces (receiver, time) of a component, in blocks of receivers."""
+    recorded = steps + trace_processing.extra_steps(steps, how["removal"])
+    finish = partial(trace_processing.finish, steps=steps, **how)
+    raw = raw[:, :recorded]
+    return in_blocks(finish, raw, raw.shape[1])
+
+
+def processing_of(
+    discretization: Discretization,
+    group: ReceiverGroup,
+    quantity: str,
+    base: str,
+    component: str,
+) -> dict[str, Any]:
+    """Return the arguments of `trace_processing.finish` of a component, but the steps."""
+    clock = discretization.clock
+    terms = group.terms(discretization.physics, base, component)
+    return {
+        "quantity": quantity,
+        "half_step": discretization.physics.named(terms[0].field).late,
+        "dt": clock.dt,
+        "every": clock.steps_between(group.interval),
+        "removal": discretization.scenario.time.dispersion_removal,
+    }
+
+
+def in_blocks(
+    process: Callable[[np.ndarray], np.ndarray], rows: np.ndarray, steps: int
+) -> np.ndarray:
+    """Process rows (receiver, ...) of so many recorded steps in blocks that bound the memory."""
+    count = max(1, _BLOCK // steps)
+    return np.concatenate([process(rows[k : k + count]) for k in range(0, len(rows), count)])
