@@ -38,8 +38,7 @@ from seismo.backends.communicator import (
     join,
     rank_barrier,
 )
-from seismo.backends.device_threads import spread
-from seismo.backends.select import choose_all
+from seismo.backends.select import choose_all, spread
 from seismo.grid.decomposition import PointCosts, cost
 from seismo.runs.tools import bench
 from seismo.runs.tools.bench.cases import (
