@@ -36,7 +36,7 @@ LONG_FOLDERS = {".": 17}  # that have more: the package
 # Imports of features by modules that belong to none: they may only become fewer.
 CORE_TO_FEATURES = 5
 LONGEST_CHAIN = 25  # of modules that import each the next
-MOST_LOADED = 200  # modules, one of each feature, by importing the one that runs scenarios
+MOST_LOADED = 202  # modules, one or two of each feature, by importing the one that runs scenarios
 
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

@@ -55,6 +55,20 @@ def inject(n, field, points, amounts):
         field[at] += amounts[n]
 
 
+def add_taken(n, field, points, starts, weights, signals, samples, window, clock):
+    """Add weights[k] * samples[step - window, signals[k]] over the entries k of point n to a field.
+
+    Samples (step, signal) are those of a window of steps that begins with `window`.
+    """
+    row = clock[0] - window[0]
+    first = starts[n]
+    # Sparse matrix row in CSR form: entries starts[n] .. starts[n + 1], summed in order.
+    total = weights[first] * samples[row, signals[first]]
+    for k in range(first + 1, starts[n + 1]):
+        total += weights[k] * samples[row, signals[k]]
+    field[points[n]] += total
+
+
 def add_slopes(n, target, source, cells, first, second, step, stride, coefficients):
     """Add the centred derivatives of a field at two nodes, weighted, to point n of another field.
 

@@ -193,7 +193,7 @@ class HostBackend:
         return {"device": machine.processor(), "threads": self.threads}
 
 
-_AT_ONCE = 1 << 16  # points of a lane, about: as much as fits the caches
+AT_ONCE = 1 << 16  # points of a lane, about: as much as fits the caches
 
 
 class _Lanes:
@@ -259,11 +259,11 @@ class ReferenceBackend(HostBackend):
             # Some planes of a box at a time, by x-segment, with NumPy over z, y and x.
             for box in boxes:
                 z0, z1, y0, y1 = (int(n) for n in box[:4])
-                deep = max(1, _AT_ONCE // ((y1 - y0) * tables.strides[0]))
+                deep = max(1, AT_ONCE // ((y1 - y0) * tables.strides[0]))
                 for z in range(z0, z1, deep):
                     planes = np.arange(z, min(z + deep, z1))
                     for span in range(3):
-                        context, i = _context(tables, box, operands.memory[0], planes, span)
+                        context, i = context_of(tables, box, operands.memory[0], planes, span)
                         (middle if span == 1 else ends)(i, context, *operands.all)
 
         return [run]
@@ -287,7 +287,7 @@ class ReferenceBackend(HostBackend):
         return run
 
 
-def _context(
+def context_of(
     tables: KernelConstants, box, memory, planes: np.ndarray, span: int
 ) -> tuple[KernelContext, np.ndarray]:
     """Return a formula's context for a segment of planes, and its indices (z, y, x)."""

@@ -36,6 +36,7 @@ ORDER = (
     "slow_waves",
     "faults",
     "plane_waves",
+    "wavefield_boxes",
     "long_steps",
     "contacts",
     "growing_rows",

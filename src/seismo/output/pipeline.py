@@ -363,7 +363,7 @@ class SnapshotRecorder:
     ) -> None:
         """Lay out the datasets of all shots; bind the cuts of a batch, each of its fields."""
         self._folders = {
-            (s.name, k): _lay_out(writer, s, k, shots) for s, _ in series for k in shots
+            (s.group, s.name, k): _lay_out(writer, s, k, shots) for s, _ in series for k in shots
         }
         self.events = set[int]().union(*(s.events for s, _ in series))
         readers = [FieldSampler(sampled, entry.cut, at_first=True) for entry, sampled in series]
@@ -394,10 +394,11 @@ class SnapshotRecorder:
     ) -> None:
         """Take the snapshots due after a step of this parity, for these shots."""
         for snapshot_buffer in self._buffers:
-            order = snapshot_buffer.series.order
+            series = snapshot_buffer.series
+            order = series.order
             half_step = snapshot_buffer.component.late
             folders = (
-                f"{self._folders[snapshot_buffer.series.name, k]}/{snapshot_buffer.component.name}"
+                f"{self._folders[series.group, series.name, k]}/{snapshot_buffer.component.name}"
                 for k in shots
             )
             if half_step and step - 1 in order:
@@ -420,4 +421,6 @@ def _lay_out(
         fields={c.name: c.unit for c in series.components},
         plane=series.cut.plane,
         error=0.0 if series.bits == MANTISSA_BITS else 2.0 ** -(series.bits + 1),
+        group=series.group,
+        facts=series.facts,
     )

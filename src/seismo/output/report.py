@@ -248,6 +248,15 @@ def _snapshots(results: RunResults) -> Iterator[tuple[str, str]]:
         yield from _peaks(series)
 
 
+def _boxes(results: RunResults) -> Iterator[tuple[str, str]]:
+    for name, faces in results.boxes.items():
+        series = next(iter(faces.values()))
+        yield (
+            "box",
+            f"{name}: {', '.join(series)} about {', '.join(faces)}, {len(series.time)} times",
+        )
+
+
 def _series_shape(series: SnapshotSeries) -> str:
     time = series.time
     span = f" from {time[0]:.4g} to {time[-1]:.4g} s" if len(time) else ""
@@ -307,7 +316,7 @@ def _peaks(
         yield "  peak", ", ".join(texts)
 
 
-_PARTS = (_identity, _grid, _accuracy, _run, _sources, _traces, _snapshots, _maps)
+_PARTS = (_identity, _grid, _accuracy, _run, _sources, _traces, _snapshots, _maps, _boxes)
 
 
 _COMPARED = ("traces", "snapshots", "maps")

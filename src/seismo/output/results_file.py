@@ -8,6 +8,7 @@ attached as an HDF5 dimension scale with units, so that xarray opens each group:
     /traces/<set>/<quantity>      (shot, receiver, time)
     /snapshots/<name>/<field>     (time, [z, y, x]) ; several shots: /snapshots/<name>/shot_000/
     /maps/<name>/<quantity>       (shot, [z, y, x])
+    /boxes/<name>/<face>/<field>  (time, z, [y,] x), fields about the faces of a box
     /model/<parameter>            (z, [y,] x)
     /sources/<property>           (source)
     /wavelets/wavelet             (source, time)
@@ -241,6 +242,8 @@ class ResultsWriter:
         dtype: str | np.dtype = "float32",
         plane: Mapping[str, float] | None = None,
         error: float = 0.0,
+        group: str = "snapshots",
+        facts: Mapping[str, object] | None = None,
     ) -> str:
         """Create a series of wavefield snapshots and return the path of its group.
 
@@ -253,11 +256,16 @@ class ResultsWriter:
             dtype: float type on disk.
             plane: coordinate in m of the axis that was cut, as {"y": 500.0}.
             error: bound of the relative rounding error.
+            group: of the file that holds it.
+            facts: further attributes of its own group.
         """
-        folder = self._layout.claim("snapshots", name, shot)
-        facts = plane_attributes(plane or {}) | ({} if shot is None else {"shot": shot})
+        folder = self._layout.claim(group, name, shot)
+        attributes = plane_attributes(plane or {}) | ({} if shot is None else {"shot": shot})
+        attributes |= facts or {}
         times_axis = ("time", times)
-        self._lay_out(self._layout.series(folder, times_axis, axes, fields, facts, dtype, error))
+        self._lay_out(
+            self._layout.series(folder, times_axis, axes, fields, attributes, dtype, error)
+        )
         return folder
 
     def create_maps(

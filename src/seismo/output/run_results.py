@@ -334,6 +334,15 @@ class RunResults:
         return NamedItems("maps", {k: MapSet(g, k, self.ground) for k, g in self._groups("maps")})
 
     @cached_property
+    def boxes(self) -> Mapping[str, Mapping[str, SnapshotSeries]]:
+        """Fields about the faces of recorded boxes: name -> face, such as "x_min" -> fields."""
+        boxes = {
+            name: {face: SnapshotSeries(slab, face) for face, slab in children(group, h5py.Group)}
+            for name, group in self._groups("boxes")
+        }
+        return NamedItems("boxes", {k: NamedItems(f"box {k}", v) for k, v in boxes.items()})
+
+    @cached_property
     def model(self) -> Model:
         """The earth model on the grid; empty when it was not written."""
         return Model(self._group("model"), "model", self.ground)

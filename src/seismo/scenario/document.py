@@ -1,7 +1,7 @@
 """The scenario as a whole: its sections, its checks, and how it is written back as YAML.
 
-Features add keys (hook ``key``: an `AddedKey`), types of sources (``source``: an `AddedSource`) and
-rules (``rules``: functions of a `Draft`, by the name of the rule that they follow).
+Features add keys (hooks ``key`` and ``output_key``: an `AddedKey`), types of sources (``source``:
+an `AddedSource`) and rules (``rules``: functions of a `Draft`, by the rule that they follow).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from seismo.scenario.sections.grid import (
     TimeSpec,
     ground_of,
 )
-from seismo.scenario.sections.output import Checkpoint, Output
+from seismo.scenario.sections.output import Checkpoint
 from seismo.scenario.sections.receivers import ALONG_FIBRES, ReceiverSet
 from seismo.scenario.sections.sources import ISOTROPIC_SOURCE, Survey, any_source
 from seismo.scenario.strict_yaml import Document, read, read_file, tight, to_text
@@ -88,6 +88,8 @@ def _rules() -> tuple[Callable[[Draft], Mistakes], ...]:
     return tuple(each for rule in _OWN_RULES for each in (rule, *behind.get(rule.__name__, ())))
 
 
+Output: Any = with_added([feature["output_key"] for feature in giving("output_key")])(output.Output)
+Output.__module__ = __name__  # where pickles find it
 AnySource: Any = any_source([feature["source"] for feature in giving("source")])
 
 
@@ -156,9 +158,7 @@ class Scenario(ScenarioSection):
     def _keep_rules(self) -> Scenario:
         mistakes = _broken(self._draft())
         if mistakes:
-            text = "; ".join(
-                f"{error_messages.key_path(item.path)}: {item.problem}" for item in mistakes
-            )
+            text = "; ".join(f"{error_messages.key_path(m.path)}: {m.problem}" for m in mistakes)
             raise PydanticCustomError(
                 error_messages.RULES, "{text}", {"text": text, "mistakes": mistakes}
             )

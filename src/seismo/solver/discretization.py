@@ -386,7 +386,9 @@ class Discretization:
     def series(self) -> list[Series]:
         """The series of snapshots of this grid that are written."""
         every = make_all_series(self.scenario, self.grid, self.physics, self.clock)
-        return [series for series in every if self._shows("snapshots", series.name)]
+        shown = [series for series in every if self._shows("snapshots", series.name)]
+        added = (series(self) for series in acting("series", self.scenario))
+        return [*shown, *(one for series in added for one in series)]
 
     @derived
     def maps(self) -> list[PeakMapSet]:

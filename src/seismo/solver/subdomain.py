@@ -203,14 +203,14 @@ class SubdomainSolver:
         )  # fmt: skip
         refined = [_refined(discretization, subdomain, of_phase) for of_phase in tables]
         # Stages bound in all phases of the steps; the memory is shared.
-        bindings = [
+        self.bindings = [
             replace(first, tables=tables[p.layers], moving=p.box, refined=refined[p.layers])
             for p in phases
         ]
         self.phases: list[list[BoundStage]] = bind_stages(
-            bindings, physics.stages, discretization.pad
+            self.bindings, physics.stages, discretization.pad
         )
-        self.tables = [binding.tables for binding in bindings]  # of each phase
+        self.tables = [binding.tables for binding in self.bindings]  # of each phase
         self.injection = Injection(
             backend, discretization.interpolation, self.fields, faces, discretization.clock,
             scenario.time.dispersion_removal,

@@ -27,7 +27,7 @@ from seismo.scenario.model_parts import ModelPart, given_parameters
 from seismo.scenario.python_data import plain
 from seismo.scenario.quantities import Mistake
 from seismo.scenario.sections.grid import Boundaries, GridSpec, TimeSpec
-from seismo.scenario.sections.output import Maps, Output, Snapshots, are_spectral
+from seismo.scenario.sections.output import Output, are_spectral
 from seismo.scenario.sections.receivers import ReceiverSet
 from seismo.scenario.sections.sources import Survey
 
@@ -254,22 +254,25 @@ def draft_of_data(data: dict[str, Any], scenario: type[BaseModel]) -> Draft:
         sources=_try_each(source, data.get("sources")),
         receivers=_try_each(ReceiverSet, data.get("receivers")),
         survey=_try(Survey, data.get("survey")),
-        output=_output(data.get("output")),
+        output=_output(data.get("output"), scenario.model_fields["output"].annotation),
         others=others,
         written=frozenset(data),
         required=frozenset(required | (PARAMETERS.keys() & _keys_below(unread))),
     )
 
 
-def _output(data: Any) -> Output | None:
-    """Return the entries of snapshots and maps that can be read, None in place of the others."""
+def _output(data: Any, section: Any) -> Output | None:
+    """Return the entries of lists that can be read, such as snapshots, None in place of others."""
     if not isinstance(data, dict):
         return None
-    entries = {"snapshots": Snapshots, "maps": Maps}
+    kinds = {key: get_args(field.annotation) for key, field in section.model_fields.items()}
     readable: dict[str, Any] = {
-        key: _try_each(kind, data.get(key)) or () for key, kind in entries.items()
+        key: _try_each(kind[0], data.get(key)) or ()
+        for key, kind in kinds.items()
+        if kind[1:] == (...,)
     }
-    return Output.model_construct(**readable)
+    output: Output = section.model_construct(**readable)
+    return output
 
 
 def _keys_below(data: Any) -> set[str]:

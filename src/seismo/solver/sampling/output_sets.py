@@ -14,6 +14,7 @@ Spectral accelerations (SA) are a map for each period.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -181,6 +182,8 @@ class Series:
         steps: after which steps a snapshot is taken.
         times: (snapshot) s.
         bits: of the mantissa that are kept.
+        group: of the results that holds it.
+        facts: attributes of it there.
     """
 
     name: str
@@ -189,6 +192,8 @@ class Series:
     steps: tuple[int, ...]
     times: np.ndarray = field(compare=False)
     bits: int = MANTISSA_BITS
+    group: str = "snapshots"
+    facts: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @cached_property
     def order(self) -> dict[int, int]:
