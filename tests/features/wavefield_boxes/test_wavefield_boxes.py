@@ -16,10 +16,12 @@ from seismo.features.wavefield_boxes.crossing import LinearForm
 from seismo.features.wavefield_boxes.recording import recorded_fields
 from seismo.features.wavefield_boxes.signals import interpolated, polynomials
 from seismo.runs.check.plan import check
+from seismo.runs.run import resume
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from solver import slow_but
 from test_device_threads import on_team
+from test_resume import report_every_step, stopped
 
 pytestmark = pytest.mark.usefixtures("no_remedies", "exact_contacts")
 
@@ -222,6 +224,26 @@ def test_hill_in_the_box(tmp_path):
     with seismo.run(full, tmp_path / "full.h5") as wanted:
         inside, _ = compared(tmp_path, scenario, wanted, topography=hill)
     assert inside < 1e-2
+
+
+@pytest.mark.slow
+def test_stopped_runs_go_on_to_the_same_bits(monkeypatch, tmp_path):
+    """Of records, and of what is injected from the middle of a window."""
+    report_every_step(monkeypatch)
+    scenario = outer()
+    path = tmp_path / "outer.h5"
+    with seismo.run(scenario, path) as whole:
+        bits = whole.traces_hash
+        slab = whole.boxes["site"]["x_min"].values_of("sxz")
+    stopped(scenario, tmp_path / "again.h5", 70)
+    with resume(tmp_path / "again.h5.run") as again:
+        assert again.traces_hash == bits
+        assert np.array_equal(again.boxes["site"]["x_min"].values_of("sxz"), slab)
+    with seismo.run(inner(scenario, path), tmp_path / "inner.h5") as whole:
+        bits = whole.traces_hash
+    stopped(inner(scenario, path), tmp_path / "later.h5", 70)
+    with resume(tmp_path / "later.h5.run") as again:
+        assert again.traces_hash == bits
 
 
 def refused(scenario: dict) -> str:
