@@ -12,6 +12,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache, wraps
+from itertools import chain
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -387,8 +388,8 @@ class Discretization:
         """The series of snapshots of this grid that are written."""
         every = make_all_series(self.scenario, self.grid, self.physics, self.clock)
         shown = [series for series in every if self._shows("snapshots", series.name)]
-        added = (series(self) for series in acting("series", self.scenario))
-        return [*shown, *(one for series in added for one in series)]
+        added = (recorded(self) for recorded in acting("series", self.scenario))
+        return [*shown, *chain.from_iterable(added)]
 
     @derived
     def maps(self) -> list[PeakMapSet]:

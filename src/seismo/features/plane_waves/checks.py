@@ -35,20 +35,11 @@ def outside_box(discretization: Discretization) -> WarningLines:
                     "them inside, or make its margin smaller"
                 )
         for map_ in discretization.maps:
-            nodes = dict(map_.cut.axes)
-            ends = [_ends(nodes, map_.cut.plane, axis) for axis in AXES]
-            corners = np.array(np.meshgrid(*ends)).reshape(3, -1).T
-            if _outside(discretization, box, corners).any():
+            if _outside(discretization, box, map_.cut.corners).any():
                 yield (
                     f"maps {map_.name}: reach beyond the box of plane wave {wave.name}, where they "
                     "show scattered waves alone"
                 )
-
-
-def _ends(nodes: dict[str, np.ndarray], plane: dict[str, float], axis: str) -> np.ndarray:
-    """Return the first and last coordinate in m of a map along an axis."""
-    along = nodes.get(axis, np.array([plane.get(axis, 0.0)]))
-    return np.array([along.min(), along.max()])
 
 
 def _outside(discretization: Discretization, box: WaveBox, positions: np.ndarray) -> np.ndarray:

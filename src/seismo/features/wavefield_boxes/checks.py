@@ -93,10 +93,7 @@ def receivers_outside(discretization: Discretization) -> WarningLines:
             if outside := group.count_where(partial(_outside, discretization, wavefield.box)):
                 yield f"receivers {group.name}: {outside} lie {lie}, {remedy}"
         for map_ in discretization.maps:
-            ends = [map_.cut.axes.get(axis, np.array([map_.cut.plane.get(axis, 0.0)]))[[0, -1]]
-                    for axis in AXES]  # fmt: skip
-            corners = np.array(np.meshgrid(*ends)).reshape(3, -1).T
-            if _outside(discretization, wavefield.box, corners).any():
+            if _outside(discretization, wavefield.box, map_.cut.corners).any():
                 yield f"maps {map_.name}: reach {lie}, where they show scattered waves alone"
 
 

@@ -82,6 +82,13 @@ class Slice:
         return int(np.prod([len(r) for r in self.index]))
 
     @property
+    def corners(self) -> np.ndarray:
+        """Positions (8, 3) in m of its corners."""
+        along = [self.axes.get(a, np.array([self.plane.get(a, 0.0)])) for a in AXES]
+        ends = [(ticks.min(), ticks.max()) for ticks in along]
+        return np.array(np.meshgrid(*ends)).reshape(3, -1).T
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Points along the axes that are left."""
         return tuple(len(ticks) for ticks in self.axes.values())
