@@ -188,8 +188,10 @@ def names(draft: Draft) -> Mistakes:
         ("receivers",), [getattr(group, "name", None) for group in draft.receivers or ()]
     )
     if draft.output is not None:
-        for key in ("snapshots", "maps"):
-            output_names = [getattr(entry, "name", None) for entry in getattr(draft.output, key)]
+        # Lists of entries, to which features may have added theirs.
+        listed = {key: entries for key, entries in draft.output if isinstance(entries, tuple)}
+        for key, entries in listed.items():
+            output_names = [getattr(entry, "name", None) for entry in entries]
             yield from _unique(("output", key), output_names)
     if draft.survey is not None:
         shots = [shot.name for shot in draft.survey.shots]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import seismo
+from seismo.acquisition.spectra import derivatives_of
 from seismo.errors import ScenarioError
 from seismo.features.wavefield_boxes.crossing import LinearForm
 from seismo.features.wavefield_boxes.recording import recorded_fields
@@ -154,6 +155,40 @@ def test_bits_of_any_decomposition_and_ranks_in_space(monkeypatch, tmp_path):
         assert parts.traces_hash == bits
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["acoustic", "elastic, loss", "elastic TTI, loss"])
+def test_cuts_beside_the_box_in_space(name, tmp_path):
+    """Also where a subdomain has no term, with two parities, and with memory variables."""
+    layers = [layer | {"qp": 60.0, "qs": 30.0} for layer in CASES["elastic"]["model"][0]["layers"]]
+    scenario = VOLUME | {"model": [{"type": "layers", "layers": layers}]}
+    cut = [2, 2]
+    if name == "acoustic":
+        model = CASES["acoustic"]["model"]
+        source = VOLUME["sources"][0] | {"type": "pressure"}
+        scenario = VOLUME | {"physics": "acoustic", "model": model, "sources": [source]}
+        sets = [group | {"quantities": ["pressure"]} for group in VOLUME["receivers"]]
+        scenario["receivers"] = sets
+    elif "TTI" in name:
+        tilted = [layer | TILTED | {"gamma": 0.1} for layer in layers]
+        scenario["model"] = [{"type": "layers", "layers": tilted}]
+        cut = [1, 2]
+    inside, outside = compared(tmp_path, scenario)
+    # The recorded run keeps memory variables in 16 bits.
+    assert inside < (1e-5 if name == "acoustic" else 5e-5)
+    assert outside < 1e-5
+    parts = scenario["grid"] | {"decomposition": cut}
+    path = tmp_path / "outer.h5"
+    with seismo.run(inner(scenario, path, grid=parts), tmp_path / "cut.h5") as results:
+        assert results.traces_hash == seismo.open_results(tmp_path / "inner.h5").traces_hash
+
+
+def test_spectrum_is_that_of_the_recorded_source(recorded_path):
+    """A moment rate is differentiated once in the far field, whatever injects its waves."""
+    recorded = discretize(from_dict(outer())).shots[0].summaries[0]
+    injected = discretize(from_dict(inner(outer(), recorded_path))).shots[0].summaries[0]
+    assert derivatives_of(injected) == derivatives_of(recorded) == 1.0
+
+
 @pytest.mark.parametrize(
     ("steps", "error"), [(None, 5e-5), pytest.param(7, 1e-2, marks=pytest.mark.slow)]
 )
@@ -268,6 +303,10 @@ def test_boxes_are_refused_where_they_do_not_fit():
     assert "needs z: [from, to]" in refused(flat)
     deep = outer(output={"boxes": [{"box": {"x": [280.0, 460.0], "z": [190.0, 900.0]}}]})
     assert "outside the grid: z from 0 m to 560 m" in refused(deep)
+    twice = outer()["output"]["boxes"] * 2
+    assert "output.boxes[1].name: 'site': the name 'site' is taken by boxes[0]" in refused(
+        outer(output={"boxes": twice})
+    )
 
 
 def test_wavefields_are_refused_where_they_do_not_fit(recorded_path):

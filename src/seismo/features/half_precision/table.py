@@ -258,8 +258,8 @@ def _problem(discretization: Discretization) -> str:
         return f"they do for lossless elastic and acoustic waves, not for {name}"
     if discretization.slips.every or discretization.extremes.fluid:
         return "rows beside fluids (vs = 0) take 32 bits"
-    if any(source.type == "plane_wave" for source in scenario.sources):
-        return "plane waves are added to fields of 32 bits"
+    if not all(source.is_driven for source in scenario.sources):
+        return "waves from outside are added to fields of 32 bits"
     return ""
 
 

@@ -85,8 +85,8 @@ def reason_against(scenario: Scenario, physics: Physics, earth: Earth) -> str:
     faces = scenario.boundaries
     if {"rigid", "periodic"} & {getattr(faces, name) for name in type(faces).model_fields}:
         return "is not for rigid or periodic faces, between which waves travel for the whole run"
-    if any(source.type == "plane_wave" for source in scenario.sources):
-        return "is not for plane waves"
+    if not all(source.is_driven for source in scenario.sources):
+        return "is not for waves from outside"
     if not scenario.time.dispersion_removal:
         return "needs time.dispersion_removal: true, as longer steps disperse more"
     if scenario.time.step is not None:

@@ -176,8 +176,8 @@ def _with_storage(relaxation: Relaxation, discretization: Discretization) -> Rel
         return relaxation
     problem = too_few_bits(relaxation, scenario, discretization.physics)
     problem = problem or beside_contacts(discretization[FluidContacts].corrected, grid)
-    if any(source.type == "plane_wave" for source in scenario.sources):
-        problem = "plane waves are added to memory variables of 32 bits"
+    if not all(source.is_driven for source in scenario.sources):
+        problem = "waves from outside are added to memory variables of 32 bits"
     sources = [source for shot in discretization.shots for source in shot.sources]
     peak = 1.0
     if not problem:

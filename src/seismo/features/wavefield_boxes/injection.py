@@ -68,12 +68,11 @@ class BoxInjection(AddedLaunches):
         terms = list(crossings(solver.bindings[0], physics, wavefield.box, width, has_rows))
         points, numbers = _signal_points(terms)
         self._signals = IncidentSignals(discretization, wavefield, points)
-        count = max(1, len(points))
         self.window = _window(discretization)
         # Arrays of a window, to which launches are bound.
         put = self._backend.array
         precision = np.dtype(self._backend.precision)
-        self._samples = put(np.zeros((self.window, count), precision))
+        self._samples = put(np.zeros((self.window, len(points)), precision))
         self._first = put(np.zeros(1, np.int64))
         self._tables = _tables(self._backend, solver.subdomain, terms, numbers)
         self._begin = -1
@@ -98,11 +97,6 @@ class BoxInjection(AddedLaunches):
         later = begin + self.window
         if later < steps:
             self._next = {later: self._pool.submit(self._signals.window, later, self.window)}
-
-    def silence(self) -> None:
-        """Add nothing until a window is loaded."""
-        self._samples[:] = 0
-        self._begin = -1
 
     def bound(self, stage: str, core: bool, parity: int) -> list[Launch]:
         """Return the launches after a stage has updated the edges, or the core."""

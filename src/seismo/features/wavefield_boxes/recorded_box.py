@@ -65,6 +65,7 @@ class RecordedBox:
         ground: about its faces.
         closure: kind of the closure of its free surface, "" without one.
         wavelet: of its source with the highest frequencies.
+        derivatives: of it in the far field (`seismo.acquisition.spectra.derivatives_of`).
         sources: names and positions in m of its sources.
     """
 
@@ -90,6 +91,7 @@ class RecordedBox:
     ground: FaceGround
     closure: str
     wavelet: RadiatedWavelet
+    derivatives: float
     sources: dict[str, tuple[float, ...]]
 
     @property
@@ -183,5 +185,6 @@ def _box(
         family=str(facts["family"]), ground=FaceGround(**facts["ground"]),
         closure=str(facts["closure"]),
         wavelet=RadiatedWavelet(spline, float(facts["dominant_frequency"])),
+        derivatives=float(facts["derivatives"]),
         sources={str(row["name"]): tuple(float(row[a]) for a in axes) for row in rows},
     )  # fmt: skip

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition import wavelets
-from seismo.acquisition.spectra import wavelet_of
+from seismo.acquisition.spectra import derivatives_of, wavelet_of
 from seismo.equations.framework.table import Physics
 from seismo.features.wavefield_boxes.face_ground import LEVEL, face_ground, lowest_ground
 from seismo.features.wavefield_boxes.section import BoxSection
@@ -135,6 +135,7 @@ def _facts(discretization: Discretization, box: GridBox, every: int) -> dict[str
         wavelets.maximum_frequency(wavelet_of(scenario, number), scenario.base)
         for number in range(len(scenario.sources))
     ]
+    number = int(np.argmax(highest))
     return {
         "first": first,
         "last": last,
@@ -152,6 +153,7 @@ def _facts(discretization: Discretization, box: GridBox, every: int) -> dict[str
         "family": scenario.grid.stencil,
         "ground": asdict(face_ground(discretization, box, recorded_width(discretization))),
         "closure": surface.value if surface else "",
-        "wavelet": int(np.argmax(highest)),
+        "wavelet": number,
+        "derivatives": derivatives_of(discretization.shots[0].summaries[number]),
         "dominant_frequency": discretization.dominant_frequency,
     }

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seismo.acquisition.time_dispersion import add_dispersion, remove_dispersion
-from seismo.features.wavefield_boxes.face_ground import face_ground
+from seismo.features.wavefield_boxes.face_ground import FaceGround, face_ground
 from seismo.features.wavefield_boxes.recorded_box import RecordedBox
 from seismo.features.wavefield_boxes.shell import ROUNDING
 from seismo.features.wavefield_boxes.source import RecordedWavefield, reach
@@ -242,6 +242,7 @@ def _readings(
 ) -> Iterator[_SlabReading]:
     """Yield the slabs of fields from which points are read, each point from a single slab."""
     grid = discretization.grid
+    ground = face_ground(discretization, wavefield.box, reach(discretization))
     # Slabs overlap at the edges of the box.
     is_unread = np.ones(len(points), bool)
     for face, slab in wavefield.box.slabs(reach(discretization)).items():
@@ -257,7 +258,7 @@ def _readings(
             flat = np.asarray(np.ravel_multi_index(index, [slab.shape[a] for a in axes]))
             reading = [
                 _axis_reading(
-                    discretization, wavefield, face, name, AXES[a],
+                    discretization, wavefield.recorded, ground, face, name, AXES[a],
                     np.arange(slab.lo[a], slab.hi[a]),
                 )
                 for a in axes
@@ -266,11 +267,10 @@ def _readings(
 
 
 def _axis_reading(
-    discretization: Discretization, wavefield: RecordedWavefield, face: str, name: str, axis: str,
-    nodes: np.ndarray,
+    discretization: Discretization, recorded: RecordedBox, ground: FaceGround, face: str,
+    name: str, axis: str, nodes: np.ndarray,
 ) -> _AxisReading:  # fmt: skip
     """Return how a field at or half a cell behind nodes (n) of an axis is read from a slab."""
-    recorded = wavefield.recorded
     # Coordinates of both runs, where the field stands in their cells.
     half = 0.5 * (axis in discretization.physics.named(name).half)
     wanted = np.asarray(discretization.grid.coordinate(axis, nodes + half))
@@ -278,7 +278,6 @@ def _axis_reading(
     samples = recorded.slabs[face][axis] + half * recorded.spacing[axis]
     # Rows under topography, about a face where they are level.
     if axis == "z":
-        ground = face_ground(discretization, wavefield.box, reach(discretization))
         wanted = ground.depths(face, wanted)
         samples = recorded.ground.depths(face, samples)
     # Points of the recorded grid, in a row, are read as they are.

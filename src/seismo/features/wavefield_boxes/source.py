@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from seismo.acquisition.locator import Locator
 from seismo.acquisition.sources import PointSource
-from seismo.acquisition.spectra import SourceKind
+from seismo.acquisition.spectra import SourceKind, derivatives_of
 from seismo.errors import ModelError
 from seismo.features.wavefield_boxes.recorded_box import (
     RadiatedWavelet,
@@ -88,12 +88,15 @@ def locate_wavefield(locate: Locator, source: WavefieldSource, number: int) -> R
         raise scenario.mistake("sources", number, *error.key, problem=error.problem) from None
     for problem in _problems(recorded, locate):
         raise scenario.mistake("sources", number, "path", problem=problem)
-    return RecordedWavefield(
+    wavefield = RecordedWavefield(
         name=source.name or SOURCE_NAME.format(number), kind=source.type,
         position=_entrance(recorded), strength={"": 1.0}, wavelet=recorded.wavelet, delay=0.0,
         derivative=0, base=scenario.base, recorded=recorded,
         box=grid_box(grid, recorded.ends, recorded.faces),
     )  # fmt: skip
+    # Its spectrum is that of the recorded source in the far field.
+    derivative = round(derivatives_of(wavefield) - recorded.derivatives)
+    return replace(wavefield, derivative=derivative)
 
 
 def _entrance(recorded: RecordedBox) -> tuple[float, float, float]:

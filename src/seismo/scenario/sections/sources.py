@@ -44,7 +44,8 @@ _PER_METRE = {"pressure": units.PRESSURE_STRENGTH, "volume_rate": units.VOLUME_R
 class SourceSection(ScenarioSection):
     """A source of a scenario, with the rules of its type."""
 
-    is_driven: ClassVar[bool] = True  # whether the equation declares the term it adds to its fields
+    # Whether the equation declares a term for it; waves that come from outside have none.
+    is_driven: ClassVar[bool] = True
 
     def mistakes(self, draft: Draft, table: Physics, path: KeyPath) -> Mistakes:
         """Check sources against the wave equation, and other sections."""
